@@ -1,0 +1,9 @@
+//! Floor 0: text formats of the field. Text in, text out; nothing here opens a file.
+
+pub mod fstab;
+pub mod mount_options;
+pub mod mountinfo;
+pub mod sysfs;
+pub mod text;
+pub mod udev_db;
+pub mod udev_rules;

@@ -1,0 +1,1 @@
+//! Names from old guides, and what to write today.

@@ -1,0 +1,1 @@
+//! Mount options: slots, values, whether a remount changes them, and how mountinfo shows them.
