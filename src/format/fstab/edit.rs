@@ -80,6 +80,11 @@ pub enum EditError {
         /// Why.
         why: Refusal,
     },
+    /// A line about the mount point of a line to come is there already.
+    Exists {
+        /// That line.
+        line: u32,
+    },
     /// The line would be longer than glibc reads.
     TooLong {
         /// The line, none where it is one to come.
@@ -107,6 +112,9 @@ impl fmt::Display for EditError {
             Self::Twice { line } => write!(f, "line {line} is to be changed twice"),
             Self::Refused { line, field, why } => {
                 write!(f, "{}: field {field} cannot be written: {why}", place(line))
+            }
+            Self::Exists { line } => {
+                write!(f, "line {line} is about the new line's target already")
             }
             Self::TooLong { line } => write!(
                 f,
@@ -177,6 +185,11 @@ impl Fstab {
             }
         }
         for entry in &appended {
+            let mut rivals = self.entries_for(&entry.target).into_iter();
+            if let Some(line) = rivals.find(|line| !matches!(changes.get(&line.number), Some(None)))
+            {
+                return Err(EditError::Exists { line: line.number });
+            }
             self.append(entry, &mut out)?;
         }
         self.check(&out, &changes, &appended)?;
