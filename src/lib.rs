@@ -7,4 +7,6 @@
 pub mod facts;
 pub mod format;
 pub mod knowledge;
+pub mod plan;
 pub mod state;
+pub mod system;
