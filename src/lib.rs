@@ -8,5 +8,6 @@ pub mod facts;
 pub mod format;
 pub mod knowledge;
 pub mod plan;
+pub mod snapshot;
 pub mod state;
 pub mod system;

@@ -91,6 +91,16 @@ pub(super) fn remove(root: &Path, path: &Text, expected: Option<&Image>) -> io::
     if gone { place.sync() } else { Ok(()) }
 }
 
+/// Reads a file below a root, following no link; none where there is no such file.
+///
+/// # Errors
+/// `NotFound` where its folder is missing; whatever is not a regular file of at most 64 MiB.
+pub fn read_file(root: &Path, path: &Text) -> io::Result<Option<Image>> {
+    let place = Place::open(root, path)?;
+    read(&place.folder, place.name)
+        .map_err(|cause| failed(format_args!("cannot read `{path}`"), cause))
+}
+
 /// Creates a file that must not exist and fills it; on an error it is removed again.
 fn create(place: &Place<'_>, name: &OsStr, image: &Image) -> io::Result<()> {
     let what =

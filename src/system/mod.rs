@@ -21,7 +21,10 @@ mod run;
 mod unit;
 mod words;
 
+pub use file::read_file;
+pub use image::stands;
 pub use live::Live;
+pub(crate) use words::failed;
 
 use std::io;
 

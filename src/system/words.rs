@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::io;
 
 /// An error that names what was tried and where; its kind stays that of the cause.
-pub(super) fn failed(what: impl Display, cause: impl Into<io::Error>) -> io::Error {
+pub(crate) fn failed(what: impl Display, cause: impl Into<io::Error>) -> io::Error {
     let cause = cause.into();
     io::Error::new(cause.kind(), format!("{what}: {}", reason(&cause)))
 }

@@ -127,9 +127,10 @@ fn an_inherited_acl_is_taken_off() {
     // And one that the file had is kept.
     let mut image = machine.image("with acl");
     image.mode = 0o674;
-    image
-        .xattrs
-        .insert("system.posix_acl_access".into(), Text(acl_of([6, 4, 4, 7, 4])));
+    image.xattrs.insert(
+        "system.posix_acl_access".into(),
+        Text(acl_of([6, 4, 4, 7, 4])),
+    );
     stage(machine.path(), &STAGED.into(), &image).unwrap();
     let staged = STAGED.into();
     let place = Place::open(machine.path(), &staged).unwrap();
