@@ -1,5 +1,10 @@
 //! Floor 3: what the machine is now. Plain data, written and read as JSON; gathering never writes.
 
+mod gather;
+pub mod scope;
+
+pub use gather::gather;
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};

@@ -1,0 +1,201 @@
+//! The snapshots of a machine: `/var/lib/ssdtune/snapshots/N/`, for root alone.
+//!
+//! Beside the manifest stand plain copies of the files as they were, with owner, mode and extended
+//! attributes, so that `cp` from a rescue system is enough; of fstab there is one more in /etc. A
+//! folder without a manifest is a snapshot that was not finished, before anything was changed.
+//!
+//! This file reads them, as hostile input; writing goes through effects, in the one beside it.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::layout::{BACKUP, BACKUPS, SNAPSHOTS, manifest};
+use super::{Phase, Snapshot};
+use crate::system::{failed, read_file};
+
+/// The snapshots of one machine.
+#[derive(Debug, Clone)]
+pub struct Store {
+    root: PathBuf,
+}
+
+/// One folder of the store.
+#[derive(Debug)]
+pub struct Entry {
+    /// Its number.
+    pub number: u32,
+    /// What it holds, or why that cannot be told.
+    pub snapshot: Result<Snapshot, Error>,
+}
+
+/// Why a snapshot cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// There is none of that number.
+    #[error("there is no snapshot {0}: `ssdtune history` lists those that are there")]
+    Missing(u32),
+    /// The folder is there, its manifest is not: nothing was changed.
+    #[error("snapshot {0} was interrupted while it was made, before anything was changed")]
+    Unfinished(u32),
+    /// The manifest is not what this program writes.
+    #[error("`{path}` cannot be read as a snapshot: {why}")]
+    Malformed {
+        /// The manifest.
+        path: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// The disk said no; with the path.
+    #[error(transparent)]
+    Unreadable(io::Error),
+}
+
+impl Store {
+    /// The store of the machine whose root this is. It need not be there yet.
+    pub fn open(root: impl Into<PathBuf>) -> Self {
+        Self { root: root.into() }
+    }
+
+    /// The machine's root.
+    pub(super) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The numbers of all folders, in order.
+    ///
+    /// # Errors
+    /// [`Error::Unreadable`], mostly because the caller is not root; that there is no store, is none.
+    pub fn numbers(&self) -> Result<Vec<u32>, Error> {
+        self.numbers_in(SNAPSHOTS, "")
+    }
+
+    /// The numbers of all copies of fstab in /etc, in order, whoever made them.
+    pub(super) fn backups(&self) -> Result<Vec<u32>, Error> {
+        self.numbers_in(BACKUPS, BACKUP)
+    }
+
+    /// All snapshots in the order of their numbers, those that cannot be read too.
+    ///
+    /// # Errors
+    /// Where the store itself cannot be read.
+    pub fn list(&self) -> Result<Vec<Entry>, Error> {
+        let entry = |number| Entry {
+            number,
+            snapshot: self.read(number),
+        };
+        Ok(self.numbers()?.into_iter().map(entry).collect())
+    }
+
+    /// Reads one.
+    ///
+    /// # Errors
+    /// Each kind of [`Error`].
+    pub fn read(&self, number: u32) -> Result<Snapshot, Error> {
+        let path = manifest(number);
+        let malformed = |why| Error::Malformed {
+            path: path.to_string(),
+            why,
+        };
+        let image = match read_file(&self.root, &path) {
+            Ok(Some(image)) => image,
+            Ok(None) => return Err(Error::Unfinished(number)),
+            // The folder is missing.
+            Err(cause) if cause.kind() == io::ErrorKind::NotFound => {
+                return Err(Error::Missing(number));
+            }
+            Err(cause) => return Err(Error::Unreadable(cause)),
+        };
+        let snapshot = Snapshot::from_json(image.bytes.as_bytes()).map_err(malformed)?;
+        if snapshot.number != number {
+            let why = format!("it says that it is number {}", snapshot.number);
+            return Err(malformed(why));
+        }
+        Ok(snapshot)
+    }
+
+    /// The newest; unfinished ones do not count.
+    ///
+    /// # Errors
+    /// Where it is there and cannot be read.
+    pub fn latest(&self) -> Result<Option<Snapshot>, Error> {
+        self.find(self.numbers()?.into_iter().rev(), |_| true)
+    }
+
+    /// The oldest, whose "before" is what `rollback --original` leads to.
+    ///
+    /// # Errors
+    /// Where it is there and cannot be read.
+    pub fn first(&self) -> Result<Option<Snapshot>, Error> {
+        self.find(self.numbers()?.into_iter(), |_| true)
+    }
+
+    /// The newest that somebody has to finish or to undo.
+    ///
+    /// # Errors
+    /// Where a newer one cannot be read, so that it cannot be told.
+    pub fn interrupted(&self) -> Result<Option<Snapshot>, Error> {
+        let newest_first = self.numbers()?.into_iter().rev();
+        self.find(newest_first, |phase| !phase.is_final())
+    }
+
+    /// The number of the next snapshot: above all that are there, and above all copies of fstab in
+    /// /etc, whoever made them.
+    ///
+    /// # Errors
+    /// Where a folder cannot be read, or the numbers are used up.
+    pub fn next_number(&self) -> Result<u32, Error> {
+        let (snapshots, backups) = (self.numbers()?, self.backups()?);
+        let highest = snapshots.last().max(backups.last()).copied().unwrap_or(0);
+        highest.checked_add(1).ok_or_else(|| Error::Malformed {
+            path: SNAPSHOTS.to_owned(),
+            why: format!("there is none above {highest}: move what has that number away"),
+        })
+    }
+
+    /// The first of these whose phase is wanted, and that is finished.
+    fn find(
+        &self,
+        numbers: impl Iterator<Item = u32>,
+        wanted: impl Fn(Phase) -> bool,
+    ) -> Result<Option<Snapshot>, Error> {
+        for number in numbers {
+            match self.read(number) {
+                Ok(snapshot) if wanted(snapshot.phase) => return Ok(Some(snapshot)),
+                // Missing: another ssdtune has pruned it meanwhile.
+                Ok(_) | Err(Error::Unfinished(_) | Error::Missing(_)) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(None)
+    }
+
+    /// The numbers of names `PREFIXnumber` in a folder, in order.
+    fn numbers_in(&self, folder: &str, prefix: &str) -> Result<Vec<u32>, Error> {
+        let path = self.root.join(folder.trim_start_matches('/'));
+        let unreadable = |cause: io::Error| {
+            Error::Unreadable(failed(format_args!("cannot read `{folder}`"), cause))
+        };
+        let entries = match std::fs::read_dir(path) {
+            Ok(entries) => entries,
+            Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(cause) => return Err(unreadable(cause)),
+        };
+        let mut numbers = Vec::new();
+        for entry in entries {
+            let name = entry.map_err(unreadable)?.file_name();
+            let digits = name.to_str().and_then(|name| name.strip_prefix(prefix));
+            // As we write them: neither `007` nor `+7`.
+            if let Some(digits) = digits
+                && let Ok(number) = digits.parse::<u32>()
+                && number.to_string() == digits
+            {
+                numbers.push(number);
+            }
+        }
+        numbers.sort_unstable();
+        Ok(numbers)
+    }
+}
+
+#[cfg(test)]
+mod tests;
