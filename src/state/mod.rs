@@ -29,7 +29,7 @@ pub use parse::parse;
 pub use pattern::Refused;
 pub use schema::schema;
 pub use source::{Lines, Places, Position};
-pub(crate) use visible::push_visible;
+pub(crate) use visible::{is_plain, push_visible};
 
 use crate::knowledge::attributes::Attribute;
 use crate::knowledge::{Kernel, Scheduler, Value};
