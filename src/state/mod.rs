@@ -20,6 +20,7 @@ mod rule;
 mod schema;
 mod selector;
 mod source;
+mod tmpfs_rule;
 mod visible;
 mod when;
 
