@@ -4,15 +4,24 @@ use super::ext4::{EXT4, NUMBER};
 use super::{Gone, Live, MountOption, ValueKind};
 use crate::knowledge::Kernel;
 
-/// An option of which only that it exists is of interest here.
+/// An option that a remount takes (quota of `/` come that way at boot); that there is a way back
+/// was not tried.
 const fn other(name: &'static str, value: ValueKind, meaning: &'static str) -> MountOption {
     MountOption {
         name,
         value,
-        live: Live::Refused("whether a remount changes it is not known"),
+        live: Live::OneWay("no way back was tried"),
         meaning,
         source: "fs/ext4/super.c",
         ..EXT4
+    }
+}
+
+/// Decided when the filesystem is mounted.
+const fn fresh(name: &'static str, meaning: &'static str) -> MountOption {
+    MountOption {
+        live: Live::Refused("the journal is found when the filesystem is mounted"),
+        ..other(name, ValueKind::Text, meaning)
     }
 }
 
@@ -83,16 +92,8 @@ pub(super) const OPTIONS: &[MountOption] = &[
     other("nouid32", ValueKind::Flag, "16-bit user and group numbers"),
     other("debug", ValueKind::Flag, "log more"),
     other("abort", ValueKind::Flag, "as if an error had been found"),
-    other(
-        "journal_dev",
-        ValueKind::Text,
-        "the journal's device, by number",
-    ),
-    other(
-        "journal_path",
-        ValueKind::Text,
-        "the journal's device, by path",
-    ),
+    fresh("journal_dev", "the journal's device, by number"),
+    fresh("journal_path", "the journal's device, by path"),
     other(
         "usrjquota",
         ValueKind::Optional(&ValueKind::Text),

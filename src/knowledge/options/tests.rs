@@ -188,6 +188,7 @@ fn the_root_needs_a_fresh_mount_for_what_a_remount_refuses_or_ignores() {
         ("ext4", "ro"),
         ("ext4", "nofail"),
         ("ext4", "x-systemd.growfs"),
+        ("ext4", "usrquota"),
         ("btrfs", "compress=zstd"),
     ] {
         assert!(!needs_fresh_mount_on_root(fstype, item), "{fstype} {item}");
