@@ -7,4 +7,5 @@
 pub mod facts;
 pub mod format;
 pub mod knowledge;
+pub mod render;
 pub mod state;

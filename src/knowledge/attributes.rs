@@ -1,8 +1,39 @@
 //! Queue attributes and scheduler tunables of `/sys/block/*/queue`.
+//!
+//! Rows stand in `queue`, `tunables` and `read_only`; how a value is read from a state file, and what
+//! the kernel makes of it, in `values`.
 
 use std::cmp::Ordering;
 
 use super::{Kernel, Scheduler, Value};
+
+mod queue;
+mod read_only;
+mod tunables;
+mod values;
+
+/// The order of writing within one device: what resets others comes before them.
+mod step {
+    pub const NEVER: u8 = 0;
+    /// Moves defaults of writeback throttling and the read-ahead floor.
+    pub const ROTATIONAL: u8 = 1;
+    /// Sets back all of [`super::queue::BY_SWITCH`].
+    pub const SCHEDULER: u8 = 2;
+    /// Sets back async_depth.
+    pub const NR_REQUESTS: u8 = 3;
+    pub const TUNABLES: u8 = 4;
+    /// bfq's slice_idle, which strict_guarantees raises.
+    pub const IDLING: u8 = 5;
+    /// async_depth of mq-deadline before 7.0, of the queue since.
+    pub const SCHEDULER_DEPTH: u8 = 6;
+    pub const ASYNC_DEPTH: u8 = 7;
+    /// After the scheduler, because bfq switches it.
+    pub const WBT: u8 = 8;
+    /// Each write may raise read-ahead.
+    pub const LIMITS: u8 = 9;
+    /// Always last.
+    pub const READ_AHEAD: u8 = 10;
+}
 
 /// Where an attribute's file stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -61,13 +92,13 @@ pub enum Settable {
 }
 
 /// One file of a queue.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub struct Attribute {
     /// The kernel's name.
     pub name: &'static str,
     /// Where the file stands.
     pub place: Place,
-    /// Write order within a device: lower first.
+    /// Write order within a device: lower first; 0 is never written.
     pub step: u8,
     /// What a value is made of.
     pub kind: Kind,
@@ -75,9 +106,11 @@ pub struct Attribute {
     pub rounding: Rounding,
     /// Unit of the number, empty where it has none.
     pub unit: &'static str,
-    /// The kernel's default, in words.
+    /// Numbers outside the range that people write, and what to write instead.
+    pub refused: &'static [(i128, &'static str)],
+    /// The kernel's default: a plain number where it is the same everywhere, else words.
     pub default: &'static str,
-    /// Names of attributes that a change of this one may change too.
+    /// Names of attributes that a write of this one may change too.
     pub resets: &'static [&'static str],
     /// Whether ssdtune writes it.
     pub settable: Settable,
@@ -106,6 +139,8 @@ pub struct Limits {
     pub logical_block_size: Option<u64>,
     /// The scheduler that will be active when the value is written.
     pub scheduler: Option<Scheduler>,
+    /// `queue/nr_requests` as it will be when the value is written.
+    pub nr_requests: Option<u64>,
 }
 
 /// What reading back a written value should give.
@@ -117,6 +152,107 @@ pub enum Expect {
     Between(i128, i128),
     /// The kernel would refuse it or change it beyond recognition; why, and what to write.
     Refused(String),
+}
+
+/// Every attribute, in the order of writing ([`Ord`]); those that are never written come first.
+pub const ATTRIBUTES: &[Attribute] = &TABLE;
+
+static TABLE: [Attribute; COUNT] = joined();
+
+const PARTS: [&[Attribute]; 4] = [
+    read_only::READ_ONLY,
+    queue::BEFORE,
+    tunables::TUNABLES,
+    queue::AFTER,
+];
+
+const COUNT: usize = PARTS[0].len() + PARTS[1].len() + PARTS[2].len() + PARTS[3].len();
+
+const fn joined() -> [Attribute; COUNT] {
+    let mut all = [Attribute::BLANK; COUNT];
+    let (mut part, mut filled) = (0, 0);
+    while part < PARTS.len() {
+        let mut row = 0;
+        while row < PARTS[part].len() {
+            all[filled] = PARTS[part][row];
+            filled += 1;
+            row += 1;
+        }
+        part += 1;
+    }
+    all
+}
+
+/// The attribute with this name at this place.
+pub fn find(name: &str, place: Place) -> Option<&'static Attribute> {
+    ATTRIBUTES
+        .iter()
+        .find(|attribute| attribute.place == place && attribute.name == name)
+}
+
+/// The attribute `queue/NAME`.
+pub fn queue(name: &str) -> Option<&'static Attribute> {
+    find(name, Place::Queue)
+}
+
+/// The attribute `queue/iosched/NAME` of a scheduler.
+pub fn tunable(scheduler: Scheduler, name: &str) -> Option<&'static Attribute> {
+    find(name, Place::Iosched(scheduler))
+}
+
+/// The attribute with this key of a state file: the inverse of [`Attribute::key`].
+pub fn by_key(key: &str) -> Option<&'static Attribute> {
+    match key.split_once('.') {
+        Some((scheduler, name)) => tunable(Scheduler::from_name(scheduler)?, name),
+        None => queue(key),
+    }
+}
+
+impl Attribute {
+    /// What rows are made from.
+    const BLANK: Self = Self {
+        name: "",
+        place: Place::Queue,
+        step: step::NEVER,
+        kind: Kind::Boolean,
+        rounding: Rounding::Exact,
+        unit: "",
+        refused: &[],
+        default: "",
+        resets: &[],
+        settable: Settable::Yes,
+        since: None,
+        gone: None,
+        meaning: "",
+        risk: "",
+        source: "",
+    };
+
+    /// The path below the device's folder: `queue/nr_requests`, `queue/iosched/fifo_batch`.
+    pub fn path(&self) -> String {
+        match self.place {
+            Place::Queue => format!("queue/{}", self.name),
+            Place::Iosched(_) => format!("queue/iosched/{}", self.name),
+        }
+    }
+
+    /// The key as a state file has it: `nr_requests`, `mq-deadline.fifo_batch`.
+    pub fn key(&self) -> String {
+        match self.place {
+            Place::Queue => self.name.to_owned(),
+            Place::Iosched(scheduler) => format!("{scheduler}.{}", self.name),
+        }
+    }
+
+    /// True where a switch of the scheduler sets it back.
+    pub fn reset_by_scheduler_switch(&self) -> bool {
+        queue::BY_SWITCH.contains(&self.name)
+    }
+
+    /// True where a running kernel of this release can have it.
+    pub fn exists_in(&self, kernel: Kernel) -> bool {
+        self.since.is_none_or(|since| kernel >= since) && self.gone.is_none_or(|gone| kernel < gone)
+    }
 }
 
 impl PartialEq for Attribute {
@@ -137,5 +273,108 @@ impl Ord for Attribute {
 impl PartialOrd for Attribute {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_is_in_the_order_of_writing_and_has_no_row_twice() {
+        assert!(ATTRIBUTES.windows(2).all(|pair| pair[0] < pair[1]));
+        for attribute in ATTRIBUTES {
+            assert_eq!(find(attribute.name, attribute.place), Some(attribute));
+            assert_eq!(by_key(&attribute.key()), Some(attribute));
+        }
+    }
+
+    #[test]
+    fn what_is_written_has_a_step_and_what_is_not_has_a_reason() {
+        for attribute in ATTRIBUTES {
+            assert!(!attribute.meaning.is_empty(), "{}", attribute.name);
+            assert!(!attribute.source.is_empty(), "{}", attribute.name);
+            assert!(!attribute.default.is_empty(), "{}", attribute.name);
+            match attribute.settable {
+                Settable::No(why) => {
+                    assert!(!why.is_empty() && !why.ends_with('.'), "{}", attribute.name);
+                    assert_eq!(attribute.step, step::NEVER, "{}", attribute.name);
+                }
+                _ => assert_ne!(attribute.step, step::NEVER, "{}", attribute.name),
+            }
+        }
+    }
+
+    #[test]
+    fn what_a_write_resets_is_written_after_it() {
+        for attribute in ATTRIBUTES {
+            for name in attribute.resets {
+                let others: Vec<_> = ATTRIBUTES.iter().filter(|a| a.name == *name).collect();
+                assert!(!others.is_empty(), "{} resets {name}", attribute.name);
+                // slice_idle and slice_idle_us are one variable.
+                let same_variable = attribute.step == step::IDLING;
+                for other in others {
+                    assert!(
+                        same_variable || attribute.step < other.step,
+                        "{} resets {name}",
+                        attribute.name
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_switch_resets_every_tunable_and_no_other_setting_than_three() {
+        for attribute in ATTRIBUTES {
+            let expected = matches!(attribute.place, Place::Iosched(_))
+                || ["nr_requests", "wbt_lat_usec", "async_depth"].contains(&attribute.name);
+            assert_eq!(
+                attribute.reset_by_scheduler_switch(),
+                expected,
+                "{}",
+                attribute.name
+            );
+        }
+    }
+
+    #[test]
+    fn s06_limits_and_flags_come_before_read_ahead() {
+        let raising = [
+            "rotational",
+            "iostats",
+            "add_random",
+            "stable_writes",
+            "iostats_passthrough",
+            "max_sectors_kb",
+        ];
+        for attribute in ATTRIBUTES {
+            assert_eq!(
+                attribute.resets.contains(&"read_ahead_kb"),
+                raising.contains(&attribute.name),
+                "{}",
+                attribute.name
+            );
+        }
+        assert_eq!(ATTRIBUTES.last().map(|a| a.name), Some("read_ahead_kb"));
+    }
+
+    #[test]
+    fn mq_deadlines_async_depth_moved_to_the_queue_in_7_0() {
+        let old = tunable(Scheduler::MqDeadline, "async_depth").unwrap();
+        let new = queue("async_depth").unwrap();
+        assert!(old.exists_in(Kernel(6, 18)) && !new.exists_in(Kernel(6, 18)));
+        assert!(!old.exists_in(Kernel(7, 0)) && new.exists_in(Kernel(7, 0)));
+        assert!(!old.exists_in(Kernel(5, 10)));
+    }
+
+    #[test]
+    fn paths_and_keys_are_spelt_as_the_kernel_and_a_state_file_do() {
+        let fifo_batch = tunable(Scheduler::MqDeadline, "fifo_batch").unwrap();
+        assert_eq!(fifo_batch.path(), "queue/iosched/fifo_batch");
+        assert_eq!(fifo_batch.key(), "mq-deadline.fifo_batch");
+        assert_eq!(queue("nr_requests").unwrap().path(), "queue/nr_requests");
+        assert!(queue("fifo_batch").is_none());
+        assert!(by_key("none.fifo_batch").is_none());
     }
 }

@@ -1,0 +1,3 @@
+//! Words for people and programs: what other floors found, as text.
+
+pub mod problem;
