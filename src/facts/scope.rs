@@ -5,7 +5,7 @@
 pub struct Scope<'a> {
     /// Look at the running system; where false, only the files of the root are read.
     pub live: bool,
-    wanted: Option<&'a ()>,
+    _wanted: Option<&'a ()>,
 }
 
 impl Scope<'_> {
@@ -13,7 +13,7 @@ impl Scope<'_> {
     pub fn everything() -> Self {
         Self {
             live: true,
-            wanted: None,
+            _wanted: None,
         }
     }
 }
