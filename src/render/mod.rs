@@ -1,3 +1,3 @@
-//! Words for people and programs: what other floors found, as text.
+//! Floor 7: the words and pages that people and programs read.
 
 pub mod problem;

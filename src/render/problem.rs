@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::state::{Lines, Places, Problem, Source};
+use crate::state::{Lines, Places, Problem, Source, is_plain, push_visible};
 
 /// Columns of a line that are shown at most; a longer line is cut around the caret.
 const WIDEST: usize = 100;
@@ -29,12 +29,12 @@ pub fn problems(sources: &[Source], problems: &[Problem]) -> String {
     let mut out = String::with_capacity(order.len().saturating_mul(160));
     for problem in &order {
         out.push_str("error: ");
-        push_all_visible(&mut out, &problem.message);
+        push_visible(&mut out, &problem.message);
         out.push('\n');
         match places.file(problem.origin) {
             Some((source, _)) if source.text.is_empty() => {
                 out.push_str(" --> ");
-                push_all_visible(&mut out, &source.name);
+                push_visible(&mut out, &source.name);
                 out.push('\n');
             }
             Some((source, lines)) => place(&mut out, source, lines, problem),
@@ -42,7 +42,7 @@ pub fn problems(sources: &[Source], problems: &[Problem]) -> String {
         }
         if let Some(help) = &problem.help {
             out.push_str("  help: ");
-            push_all_visible(&mut out, help);
+            push_visible(&mut out, help);
             out.push('\n');
         }
         out.push('\n');
@@ -69,8 +69,9 @@ fn place(out: &mut String, source: &Source, lines: &Lines<'_>, problem: &Problem
     let (line_start, line) = lines.line(at.line);
     let gutter = decimal_width(at.line);
 
-    let _ = write!(out, "{:gutter$}--> ", "");
-    push_all_visible(out, &source.name);
+    push_times(out, ' ', gutter);
+    out.push_str("--> ");
+    push_visible(out, &source.name);
     let _ = writeln!(out, ":{}:{}", at.line, at.column);
 
     // A span over several lines is underlined in its first.
@@ -79,7 +80,8 @@ fn place(out: &mut String, source: &Source, lines: &Lines<'_>, problem: &Problem
     let to = floor(line, to).max(from);
     let cut = Cut::new(line, from, to);
 
-    let _ = write!(out, "{:gutter$} |\n{} | ", "", at.line);
+    push_times(out, ' ', gutter);
+    let _ = write!(out, " |\n{} | ", at.line);
     if cut.start > 0 {
         out.push('…');
     }
@@ -93,9 +95,12 @@ fn place(out: &mut String, source: &Source, lines: &Lines<'_>, problem: &Problem
     while out.ends_with(' ') {
         out.pop();
     }
-    let _ = write!(out, "\n{:gutter$} | {:before$}", "", "");
+    out.push('\n');
+    push_times(out, ' ', gutter);
+    out.push_str(" | ");
+    push_times(out, ' ', before);
     // At the end of a line there is nothing to underline but the place.
-    out.extend(std::iter::repeat_n('^', under.max(1)));
+    push_times(out, '^', under.max(1));
     out.push('\n');
 }
 
@@ -134,16 +139,19 @@ impl Cut {
 /// Adds text as it is shown and says how many columns it takes: a tab is a blank, as is its place
 /// under it.
 fn push_text(out: &mut String, text: &str) -> usize {
+    if is_plain(text) {
+        out.push_str(text);
+        return text.len();
+    }
     let mut columns = 0;
+    let mut bytes = [0; 4];
     for c in text.chars() {
-        if c == '\t' {
-            out.push(' ');
-            columns += 1;
-        } else {
-            let before = out.len();
-            push_visible(out, c);
-            columns += out[before..].chars().map(width).sum::<usize>();
+        let before = out.len();
+        match c {
+            '\t' => out.push(' '),
+            c => push_visible(out, c.encode_utf8(&mut bytes)),
         }
+        columns += out[before..].chars().map(width).sum::<usize>();
     }
     columns
 }
@@ -167,15 +175,8 @@ fn width(c: char) -> usize {
     }
 }
 
-/// Adds a text on one line.
-fn push_all_visible(out: &mut String, text: &str) {
-    for c in text.chars() {
-        push_visible(out, c);
-    }
-}
-
-fn push_visible(out: &mut String, c: char) {
-    crate::state::push_visible(out, c);
+fn push_times(out: &mut String, c: char, times: usize) {
+    out.extend(std::iter::repeat_n(c, times));
 }
 
 fn decimal_width(number: usize) -> usize {

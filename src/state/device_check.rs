@@ -25,7 +25,7 @@ pub(super) fn consistent(rule: &DeviceRule, reader: &mut Reader) {
                 let set = rule
                     .settings
                     .iter()
-                    .any(|setting| covers(&key.value, setting));
+                    .any(|setting| covers(&key.value, setting.under, setting.attribute));
                 if set || (key.value == "scheduler" && rule.scheduler.is_some()) {
                     reader.report(
                         key.origin,

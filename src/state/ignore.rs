@@ -3,12 +3,12 @@
 use toml::Spanned;
 use toml::de::DeValue;
 
+use super::Ignore;
 use super::device_teach::unknown_setting;
 use super::fields::{Fields, string};
 use super::reader::Reader;
-use super::{Ignore, Setting};
 use crate::knowledge::Scheduler;
-use crate::knowledge::attributes::{self, Kind, Place, Settable};
+use crate::knowledge::attributes::{self, Attribute, Kind, Place, Settable};
 
 /// Reads `ignore`: a flag, or a list of keys.
 pub(super) fn read(fields: &mut Fields<'_>, reader: &mut Reader) -> Ignore {
@@ -71,13 +71,12 @@ fn is_setting(key: &str) -> bool {
 
 /// Whether a key of `ignore` stands for a setting: `nr_requests` for that in any table,
 /// `bfq.nr_requests` for that in bfq's.
-pub(super) fn covers(key: &str, setting: &Setting) -> bool {
+pub fn covers(key: &str, under: Option<Scheduler>, attribute: &Attribute) -> bool {
     match key.split_once('.') {
         Some((table, name)) => {
-            name == setting.attribute.name
-                && setting.under.is_some_and(|under| under.name() == table)
+            name == attribute.name && under.is_some_and(|under| under.name() == table)
         }
         // async_depth is one thing as a queue attribute and another as mq-deadline's tunable.
-        None => key == setting.attribute.name && setting.attribute.place == Place::Queue,
+        None => key == attribute.name && attribute.place == Place::Queue,
     }
 }

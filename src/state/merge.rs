@@ -18,6 +18,42 @@ pub struct Winner<'a, T> {
     pub overridden: Vec<Origin>,
 }
 
+/// The part of a rule that concerns one device: a rule by mount point has settings for the disks
+/// at the bottom, and read-ahead for the layer that the filesystem reads through.
+#[derive(Debug, Clone, Copy)]
+pub struct Part<'a> {
+    /// The rule.
+    pub rule: &'a DeviceRule,
+    /// Its choice of a scheduler counts.
+    pub scheduler: bool,
+    /// Its settings but read-ahead count.
+    pub queue: bool,
+    /// Its read-ahead counts.
+    pub read_ahead: bool,
+}
+
+impl Part<'_> {
+    fn has(&self, setting: &Setting) -> bool {
+        if setting.attribute.name == "read_ahead_kb" {
+            self.read_ahead
+        } else {
+            self.queue
+        }
+    }
+}
+
+impl<'a> From<&'a DeviceRule> for Part<'a> {
+    /// All of a rule.
+    fn from(rule: &'a DeviceRule) -> Self {
+        Self {
+            rule,
+            scheduler: true,
+            queue: true,
+            read_ahead: true,
+        }
+    }
+}
+
 /// A setting's identity: the attribute, and the scheduler's table that it stands in. Ordered as
 /// attributes are written.
 type Key = (&'static Attribute, Option<Scheduler>);
@@ -36,15 +72,16 @@ impl<'a> Wanted<'a> {
     /// Merges the rules that take a device, in the order in which they were read.
     ///
     /// `ignore` drops what earlier rules collected; later rules may set it again.
-    pub fn new(rules: impl IntoIterator<Item = &'a DeviceRule>) -> Self {
+    pub fn new(parts: impl IntoIterator<Item = impl Into<Part<'a>>>) -> Self {
         let mut wanted = Self::default();
-        for rule in rules {
-            wanted.add(rule);
+        for part in parts {
+            wanted.add(part.into());
         }
         wanted
     }
 
-    fn add(&mut self, rule: &'a DeviceRule) {
+    fn add(&mut self, part: Part<'a>) {
+        let rule = part.rule;
         match &rule.ignore {
             Ignore::Nothing => {}
             Ignore::Everything => {
@@ -56,12 +93,15 @@ impl<'a> Wanted<'a> {
                 if keys.iter().any(|key| key.value == "scheduler") {
                     self.scheduler = None;
                 }
-                self.settings
-                    .retain(|_, winner| !keys.iter().any(|key| covers(&key.value, winner.wanted)));
+                self.settings.retain(|_, winner| {
+                    !keys
+                        .iter()
+                        .any(|key| covers(&key.value, winner.wanted.under, winner.wanted.attribute))
+                });
                 self.ignoring.push(rule);
             }
         }
-        if let Some(wanted) = &rule.scheduler {
+        if let Some(wanted) = rule.scheduler.as_ref().filter(|_| part.scheduler) {
             let before = self.scheduler.take();
             let overridden = before.map_or_else(Vec::new, |before| {
                 replaced(before.overridden, before.wanted.origin)
@@ -72,7 +112,7 @@ impl<'a> Wanted<'a> {
                 overridden,
             });
         }
-        for wanted in &rule.settings {
+        for wanted in rule.settings.iter().filter(|setting| part.has(setting)) {
             let key = (wanted.attribute, wanted.under);
             let before = self.settings.remove(&key);
             let overridden = before.map_or_else(Vec::new, |before| {
@@ -108,12 +148,15 @@ impl<'a> Wanted<'a> {
     }
 
     /// What is wanted while a scheduler is in effect, in the order of writing: each attribute once.
-    pub fn in_effect(&self, active: Scheduler) -> impl Iterator<Item = &Winner<'a, Setting>> {
+    pub fn in_effect(
+        &self,
+        active: Option<Scheduler>,
+    ) -> impl Iterator<Item = &Winner<'a, Setting>> {
         self.settings
             .iter()
             .filter(move |((attribute, under), _)| match under {
-                Some(under) => *under == active,
-                None => !self.settings.contains_key(&(*attribute, Some(active))),
+                Some(under) => Some(*under) == active,
+                None => active.is_none() || !self.settings.contains_key(&(*attribute, active)),
             })
             .map(|(_, winner)| winner)
     }
@@ -217,7 +260,7 @@ mod tests {
         let wanted = Wanted::new(&state.devices);
         let names = |active| -> Vec<_> {
             wanted
-                .in_effect(active)
+                .in_effect(Some(active))
                 .map(|winner| {
                     (
                         winner.wanted.attribute.name,

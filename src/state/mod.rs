@@ -8,7 +8,7 @@ mod device_check;
 mod device_rule;
 mod device_teach;
 mod fields;
-mod ignore;
+pub mod ignore;
 mod matching;
 pub mod merge;
 mod mount_rule;
@@ -20,6 +20,7 @@ mod rule;
 mod schema;
 mod selector;
 mod source;
+mod tmpfs_rule;
 mod visible;
 mod when;
 
@@ -29,7 +30,7 @@ pub use parse::parse;
 pub use pattern::Refused;
 pub use schema::schema;
 pub use source::{Lines, Places, Position};
-pub(crate) use visible::push_visible;
+pub(crate) use visible::{is_plain, push_visible};
 
 use crate::knowledge::attributes::Attribute;
 use crate::knowledge::{Kernel, Scheduler, Value};

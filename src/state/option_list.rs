@@ -1,13 +1,13 @@
 //! `options` and `without`: lists of mount options.
 
-use std::borrow::Cow;
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::rc::Rc;
 
 use super::fields::Fields;
 use super::pattern::Refused;
 use super::reader::Reader;
-use super::visible::{array, in_quotes, is_invisible, quoted};
+use super::visible::{array, has_hidden, in_quotes, quoted};
 use super::{At, DATA_LOSS, Origin};
 use crate::knowledge::options;
 
@@ -29,26 +29,24 @@ pub(super) fn wanted(
     own: &[&str],
     reader: &mut Reader,
 ) -> Vec<At<String>> {
-    let mut list = fields.strings("options", reader).unwrap_or_default();
-    list.retain(|at| match check(&at.value, scope, own, reader) {
-        Ok(()) => true,
-        Err(refused) => {
-            reader.refuse(at.origin, refused);
-            false
-        }
-    });
-    // `auto` is any filesystem: an option replaces the same others wherever it is known.
-    let fstype = scope.types.first().copied().unwrap_or("auto");
-    let mut slots: HashMap<Cow<'_, str>, &At<String>> = HashMap::with_capacity(list.len());
-    for at in &list {
-        match slots.entry(options::slot(fstype, &at.value)) {
-            Entry::Occupied(first) => clash(first.get(), at, reader),
-            Entry::Vacant(slot) => {
-                slot.insert(at);
+    let list = fields.strings("options", reader).unwrap_or_default();
+    let mut wanted: Vec<At<String>> = Vec::with_capacity(list.len());
+    let mut slots: HashMap<Rc<str>, usize> = HashMap::with_capacity(list.len());
+    for at in list {
+        match check(&at.value, scope, own, reader) {
+            Err(refused) => reader.refuse(at.origin, refused),
+            Ok(slot) => {
+                match slots.entry(slot) {
+                    Entry::Occupied(first) => clash(&wanted[*first.get()], &at, reader),
+                    Entry::Vacant(slot) => {
+                        slot.insert(wanted.len());
+                    }
+                }
+                wanted.push(at);
             }
         }
     }
-    list
+    wanted
 }
 
 /// Two options of which only one can hold.
@@ -111,7 +109,13 @@ fn name(item: &str) -> &str {
     item.split_once('=').map_or(item, |(name, _)| name)
 }
 
-fn check(item: &str, scope: Scope<'_>, own: &[&str], reader: &mut Reader) -> Result<(), Refused> {
+/// Checks an option and gives its slot.
+fn check(
+    item: &str,
+    scope: Scope<'_>,
+    own: &[&str],
+    reader: &mut Reader,
+) -> Result<Rc<str>, Refused> {
     shape(item)?;
     if let Some((name, value)) = item.split_once('=')
         && own.contains(&name)
@@ -121,19 +125,55 @@ fn check(item: &str, scope: Scope<'_>, own: &[&str], reader: &mut Reader) -> Res
             format!("write `{name} = {}`", in_quotes(value)),
         ));
     }
+    let accepted = accept(item, scope, reader)?;
+    match accepted.risk {
+        Some(why) if !scope.allow.contains(DATA_LOSS) => Err(Refused::new(
+            format!("{} may lose data: {why}", quoted(item)),
+            "if that is meant, add `allow = [\"data-loss\"]` to the rule",
+        )),
+        _ => Ok(accepted.slot),
+    }
+}
+
+/// What is known of an option that may be asked for.
+#[derive(Debug, Clone)]
+pub(super) struct Accepted {
+    /// What it shares with the options that it replaces.
+    slot: Rc<str>,
+    /// What may be lost with it.
+    risk: Option<&'static str>,
+}
+
+/// Looks an option up for all types that a rule may meet. Files repeat a few options in many rules,
+/// so the reader keeps what was found.
+fn accept(item: &str, scope: Scope<'_>, reader: &mut Reader) -> Result<Accepted, Refused> {
+    let mut key = item.to_owned();
+    for fstype in scope
+        .types
+        .iter()
+        .copied()
+        .chain(scope.others.then_some(""))
+    {
+        key.push('\n'); // neither an option nor a type has one
+        key.push_str(fstype);
+    }
+    if let Some(accepted) = reader.accepted.get(&key) {
+        return Ok(accepted.clone());
+    }
+    let mut risky = None;
     let types = scope.types.iter().copied().map(Some);
     for fstype in types.chain(scope.others.then_some(None)) {
         known(fstype, item, reader)?;
-        if let Some(why) = risk(fstype, item)
-            && !scope.allow.contains(DATA_LOSS)
-        {
-            return Err(Refused::new(
-                format!("{} may lose data: {why}", quoted(item)),
-                "if that is meant, add `allow = [\"data-loss\"]` to the rule",
-            ));
-        }
+        risky = risky.or_else(|| risk(fstype, item));
     }
-    Ok(())
+    // `auto` is any filesystem: an option replaces the same others wherever it is known.
+    let fstype = scope.types.first().copied().unwrap_or("auto");
+    let accepted = Accepted {
+        slot: options::slot(fstype, item).as_ref().into(),
+        risk: risky,
+    };
+    reader.accepted.insert(key, accepted.clone());
+    Ok(accepted)
 }
 
 /// Checks an option on one type, or on any.
@@ -185,7 +225,7 @@ fn shape(item: &str) -> Result<(), Refused> {
             "remove it",
         ));
     }
-    if item.chars().any(|c| c.is_control() || is_invisible(c)) {
+    if has_hidden(item) {
         return Err(Refused::new(
             format!("{} has a character that cannot be seen", quoted(item)),
             "remove it",

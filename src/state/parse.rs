@@ -7,7 +7,7 @@ use super::fields::{Fields, Raw, whole};
 use super::pattern::Refused;
 use super::reader::{Reader, kind};
 use super::visible::{array, in_quotes};
-use super::{DesiredState, Origin, Places, Problem, Source, device_rule, mount_rule};
+use super::{DesiredState, Origin, Places, Problem, Source, device_rule, mount_rule, tmpfs_rule};
 use crate::knowledge::attributes;
 
 /// The longest state file, in bytes. A person writes some kilobytes; offsets must fit 32 bits.
@@ -80,10 +80,10 @@ fn read(text: &str, reader: &mut Reader, state: &mut DesiredState) {
     let mut fields = Fields::new(document.into_inner(), 0..0);
     version(&mut fields, reader);
     for table in tables("mount", &mut fields, reader) {
-        state.mounts.push(mount_rule::read_mount(table, reader));
+        state.mounts.push(mount_rule::read(table, reader));
     }
     for table in tables("tmpfs", &mut fields, reader) {
-        state.tmpfs.extend(mount_rule::read_tmpfs(table, reader));
+        state.tmpfs.extend(tmpfs_rule::read(table, reader));
     }
     for table in tables("device", &mut fields, reader) {
         state.devices.push(device_rule::read(table, reader));
@@ -237,5 +237,101 @@ fn matched_and_set(state: &DesiredState, sources: &[Source], problems: &mut Vec<
                     .to_owned(),
             ),
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::knowledge::Scheduler;
+    use crate::state::{Comparison, Ignore};
+
+    fn source(text: &str) -> Source {
+        Source {
+            name: "state.toml".into(),
+            text: text.into(),
+        }
+    }
+
+    #[test]
+    fn a_file_means_what_it_says_and_every_value_knows_its_place() {
+        let sources = [
+            source(
+                "[[mount]]\nmatch.fstype = \"*\"\noptions = [\"noatime\"]\nwithout = \"discard\"\n",
+            ),
+            source(
+                "[[tmpfs]]\ntarget = \"/tmp\"\nsize = \"25%\"\nmode = \"1777\"\nallow = \"sticky\"\n\
+                 [[device]]\nwhen.kernel = \">=6.6\"\nmatch.model = \"WDC  WD40*\"\n\
+                 match.rotational = true\nscheduler = [\"bfq\", \"deadline\"]\nread_ahead_kb = 0x100\n\
+                 optional = true\n[device.bfq]\nlow_latency = false\nnr_requests = 1_28\n\
+                 [[device]]\nmatch.mount = \"/data/\"\nignore = [\"scheduler\"]\n",
+            ),
+        ];
+        let state = parse(&sources).unwrap();
+        let text = |origin: Origin| {
+            let text = &sources[usize::from(origin.file)].text;
+            &text[origin.start as usize..origin.end as usize]
+        };
+
+        let mount = &state.mounts[0];
+        assert!(mount.select.is_every_local_disk());
+        assert_eq!(mount.options[0].value, "noatime");
+        assert_eq!(text(mount.options[0].origin), "\"noatime\"");
+        assert_eq!(mount.without[0].value, "discard");
+        assert_eq!(text(mount.at), "[[mount]]");
+
+        let tmpfs = &state.tmpfs[0];
+        assert_eq!(tmpfs.target.value, "/tmp");
+        assert_eq!(tmpfs.size.as_ref().unwrap().value, "25%");
+        assert_eq!(tmpfs.mode.as_ref().unwrap().value, "1777");
+        assert!(tmpfs.allow.contains("sticky"));
+
+        let [first, second] = state.devices.as_slice() else {
+            panic!("{:?}", state.devices)
+        };
+        assert_eq!(first.when.kernel[0].value.0, Comparison::GreaterOrEqual);
+        assert_eq!(first.select.model[0].value.text, "WDC_WD40*");
+        assert!(first.optional && first.select.rotational.as_ref().unwrap().value);
+        let schedulers = first.scheduler.as_ref().unwrap();
+        assert_eq!(schedulers.value, [Scheduler::Bfq, Scheduler::MqDeadline]);
+        let settings: Vec<_> = first
+            .settings
+            .iter()
+            .map(|s| {
+                (
+                    s.under,
+                    s.attribute.name,
+                    s.value.value.0.as_str(),
+                    text(s.value.origin),
+                )
+            })
+            .collect();
+        assert_eq!(
+            settings,
+            [
+                (None, "read_ahead_kb", "256", "0x100"),
+                (Some(Scheduler::Bfq), "low_latency", "0", "false"),
+                (Some(Scheduler::Bfq), "nr_requests", "128", "1_28"),
+            ]
+        );
+        assert_eq!(second.select.mount[0].value.text, "/data");
+        assert!(matches!(&second.ignore, Ignore::Keys(keys) if keys[0].value == "scheduler"));
+    }
+
+    #[test]
+    fn files_have_a_longest_length_and_a_highest_number() {
+        let long = source(&" ".repeat(LONGEST + 1));
+        let problems = parse(&[source(""), long]).unwrap_err();
+        assert_eq!(problems[0].message, "the file is longer than 64 MiB");
+        assert_eq!(problems[0].origin.file, 1);
+        let many = vec![source(""); 1 << 16];
+        assert!(parse(&many).is_ok());
+        let more = vec![source("x"); (1 << 16) + 1];
+        assert!(
+            parse(&more)
+                .unwrap_err()
+                .iter()
+                .any(|p| p.message.contains("65536"))
+        );
     }
 }

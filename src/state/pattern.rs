@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::Pattern;
-use super::visible::{is_invisible, quoted};
+use super::visible::{has_hidden, quoted};
 use crate::format::glob::glob;
 
 /// Why a text is refused, and what to write instead.
@@ -61,13 +61,13 @@ pub(super) fn check_characters(text: &str) -> Result<(), Refused> {
             "write a name or a pattern, or leave the key out",
         ));
     }
+    if has_hidden(text) {
+        return Err(Refused::new(
+            format!("{} has a character that cannot be seen", quoted(text)),
+            "remove it: names have no control characters or line breaks",
+        ));
+    }
     for c in text.chars() {
-        if c.is_control() || is_invisible(c) {
-            return Err(Refused::new(
-                format!("{} has a character that cannot be seen", quoted(text)),
-                "remove it: names have no control characters or line breaks",
-            ));
-        }
         match c {
             '"' => {
                 return Err(Refused::new(

@@ -1,10 +1,12 @@
 //! What is wrong with one file, collected.
 
+use std::collections::HashMap;
 use std::ops::Range;
 
 use toml::de::DeValue;
 
 use super::fields::{Key, Raw};
+use super::option_list::Accepted;
 use super::pattern::Refused;
 use super::visible::quoted;
 use super::{At, Origin, Problem};
@@ -18,6 +20,8 @@ pub(super) struct Reader {
     /// Slips still to be looked for: comparing names is slow beside all else, and nobody reads the
     /// thousandth suggestion.
     guesses: u32,
+    /// Mount options that were found right, with the filesystems they were asked on.
+    pub(super) accepted: HashMap<String, Accepted>,
 }
 
 impl Reader {
@@ -27,6 +31,7 @@ impl Reader {
             file,
             problems: Vec::new(),
             guesses: 200,
+            accepted: HashMap::new(),
         }
     }
 

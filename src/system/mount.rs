@@ -15,6 +15,7 @@ use rustix::mount::{
 };
 
 use super::words::{failed, refused};
+use crate::format::mountinfo;
 use crate::format::text::Text;
 
 /// Names of per-mount flags as mountinfo has them.
@@ -90,10 +91,12 @@ fn bits(target: &Text, names: &[String]) -> io::Result<MountFlags> {
     })
 }
 
-/// Sets options of the filesystem that is mounted at `target`; those not named stay.
+/// Sets options of the filesystem that is mounted at `target`; those not named stay. All or nothing.
 ///
-/// The caller knows what this kernel takes off by itself: any reconfiguration of xfs turns inode32
-/// into inode64 unless it is named again. All or nothing.
+/// A filesystem that is read-only stays so: ext4 and xfs become writable by any reconfiguration
+/// that does not name `ro` (seen on 6.18; fs/ext4/super.c compares with the context's flags, which
+/// fspick(2) leaves empty). What else a kernel takes off by itself, the caller knows: xfs turns
+/// inode32 into inode64 unless it is named again.
 ///
 /// # Errors
 /// With the kernel's own words where it gave any: `ext4: Unknown parameter 'bogus'`.
@@ -107,10 +110,7 @@ pub(super) fn reconfigure(target: &Text, options: &[String]) -> io::Result<()> {
                  they take effect at the next boot"
             ),
         ),
-        Errno::INVAL => refused(
-            io::ErrorKind::InvalidInput,
-            format_args!("cannot change options of `{target}`: nothing is mounted there"),
-        ),
+        Errno::INVAL => nothing_there(target),
         _ => failed(format_args!("cannot change options of `{target}`"), cause),
     })?;
     let refuse = |what: &str, cause: Errno| {
@@ -121,7 +121,13 @@ pub(super) fn reconfigure(target: &Text, options: &[String]) -> io::Result<()> {
         };
         refused(io::Error::from(cause).kind(), text)
     };
-    for option in options {
+    // Read as late as can be: after an error, ext4 makes itself read-only at any time.
+    let keep = (!options
+        .iter()
+        .any(|option| option == "ro" || option == "rw")
+        && is_read_only(target)?)
+    .then(|| "ro".to_owned());
+    for option in keep.iter().chain(options) {
         match option.split_once('=') {
             Some((key, value)) => fsconfig_set_string(&context, key, value),
             None => fsconfig_set_flag(&context, option.as_str()),
@@ -130,6 +136,27 @@ pub(super) fn reconfigure(target: &Text, options: &[String]) -> io::Result<()> {
     }
     fsconfig_reconfigure(&context)
         .map_err(|cause| refuse(&format!("`{}`", options.join(",")), cause))
+}
+
+/// True where the filesystem itself is read-only, not just this mount of it.
+fn is_read_only(target: &Text) -> io::Result<bool> {
+    // The thread's: mount namespaces belong to threads.
+    let path = "/proc/thread-self/mountinfo";
+    let bytes = fs_err::read(path)?;
+    let (mounts, _) = mountinfo::parse(&bytes);
+    mounts
+        .iter()
+        // The last one hides those before it.
+        .rfind(|mount| *mount.target == *target.as_bytes())
+        .map(|mount| mount.options().any(|option| *option == *b"ro"))
+        .ok_or_else(|| nothing_there(target))
+}
+
+fn nothing_there(target: &Text) -> io::Error {
+    refused(
+        io::ErrorKind::InvalidInput,
+        format_args!("cannot change options of `{target}`: nothing is mounted there"),
+    )
 }
 
 /// What the kernel says about the context: lines of `e `, `w ` or `i ` and a text, one a read.

@@ -9,6 +9,7 @@ mod edit;
 mod find;
 mod line;
 mod reason;
+mod splice;
 
 use std::borrow::Cow;
 

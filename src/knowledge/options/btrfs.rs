@@ -35,6 +35,18 @@ const fn fresh(name: &'static str, value: ValueKind, meaning: &'static str) -> M
     }
 }
 
+/// Set by a remount, and by none taken back.
+const fn for_good(name: &'static str, value: ValueKind, meaning: &'static str) -> MountOption {
+    MountOption {
+        name,
+        value,
+        live: Live::OneWay("no option takes it back"),
+        unseen: Unseen::Unset,
+        meaning,
+        ..BTRFS
+    }
+}
+
 /// Unknown today: the mount fails.
 const fn removed(
     name: &'static str,
@@ -76,14 +88,27 @@ const SPACE_CACHE: Live =
     Live::Refused("the free-space tree is made or dropped at a fresh mount only");
 
 pub(super) const OPTIONS: &[MountOption] = &[
-    flag("ssd", "ssd", "nossd", "allocate as suits an SSD"),
-    flag("nossd", "ssd", "nossd", "allocate as suits a spinning disk"),
-    flag(
-        "ssd_spread",
-        "ssd",
-        "nossd",
-        "allocate in large unused areas: fragments free space",
-    ),
+    // Where nothing is shown btrfs has decided against ssd, and no token leaves that to it again.
+    MountOption {
+        name: "ssd",
+        unseen: Unseen::Unset,
+        meaning: "allocate as suits an SSD; the default where no disk of it is rotational",
+        ..BTRFS
+    },
+    MountOption {
+        name: "nossd",
+        slot: "ssd",
+        unseen: Unseen::Unset,
+        meaning: "allocate as suits a spinning disk",
+        ..BTRFS
+    },
+    MountOption {
+        name: "ssd_spread",
+        slot: "ssd",
+        unseen: Unseen::Unset,
+        meaning: "allocate in large unused areas: fragments free space",
+        ..BTRFS
+    },
     MountOption {
         name: "nossd_spread",
         meaning: "not ssd_spread",
@@ -284,7 +309,7 @@ pub(super) const OPTIONS: &[MountOption] = &[
             "a device to look at before mounting",
         )
     },
-    fresh(
+    for_good(
         "degraded",
         ValueKind::Flag,
         "mount although devices are missing",
@@ -303,17 +328,17 @@ pub(super) const OPTIONS: &[MountOption] = &[
         risk: Risk::DataLoss("a log that is not replayed loses what was synced last"),
         ..fresh("norecovery", ValueKind::Flag, "do not replay the log")
     },
-    fresh(
+    for_good(
         "skip_balance",
         ValueKind::Flag,
         "do not go on with an interrupted balance",
     ),
-    fresh(
+    for_good(
         "user_subvol_rm_allowed",
         ValueKind::Flag,
         "users may delete their subvolumes",
     ),
-    fresh(
+    for_good(
         "fatal_errors",
         ValueKind::OneOf(&["bug", "panic"]),
         "what happens when damage is found",

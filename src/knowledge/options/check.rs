@@ -66,7 +66,7 @@ fn spelling(item: &str) -> Result<(), String> {
     }
     if item.chars().any(|c| c.is_whitespace() && !c.is_control()) {
         return Err(format!(
-            "`{item}` has a blank, which would end the field: write `\\\\040` within quotes, or \
+            "`{item}` has a blank, which would end the field: write `\\040` within quotes, or \
              one string for each option"
         ));
     }
@@ -157,14 +157,14 @@ fn unknown(fstype: &str, item: &str) -> String {
                     format!("`{name}` is not a mount option: did you mean `{nearest}`?")
                 }
                 None => format!(
-                    "`{name}` is not a mount option that ssdtune knows: `ssdtune explain` lists \
-                     them"
+                    "`{name}` is not a mount option that ssdtune knows: if it is right, write it \
+                     into fstab by hand"
                 ),
             }
         }
         _ => format!(
-            "`{name}` is not a mount option that ssdtune knows for {fstype}: `ssdtune explain` \
-             lists them"
+            "`{name}` is not a mount option that ssdtune knows for {fstype}: if it is right, write \
+             it into fstab by hand"
         ),
     }
 }

@@ -150,7 +150,7 @@ pub(super) const OPTIONS: &[MountOption] = &[
     MountOption {
         name: "dirsync",
         unseen: Unseen::Unset,
-        live: Live::Ignored("a remount reports success and leaves dirsync as it is"),
+        live: Live::Refused("a remount refuses dirsync, or ignores it"),
         meaning: "changes of directories wait for the disk",
         ..SUPERBLOCK
     },

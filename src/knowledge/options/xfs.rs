@@ -204,6 +204,7 @@ pub(super) const OPTIONS: &[MountOption] = &[
         "each directory fills allocation groups of its own",
     ),
     MountOption {
+        live: Live::Refused("the log is replayed when the filesystem is mounted"),
         risk: Risk::DataLoss("a log that is not replayed leaves the filesystem inconsistent"),
         ..flag(
             "norecovery",
