@@ -1,6 +1,7 @@
 //! Gathering: from roots made for the test, and from this machine.
 
 #![allow(
+    clippy::disallowed_methods,
     clippy::unwrap_used,
     clippy::panic,
     reason = "a test fails by panicking"

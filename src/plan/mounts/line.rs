@@ -97,7 +97,7 @@ pub(super) fn decide(
         live,
     });
     Some(Decided {
-        edit: edited.then(|| Edit::Options {
+        edit: edited.then_some(Edit::Options {
             line: line.number,
             list: after,
         }),

@@ -216,7 +216,7 @@ pub(super) fn list_means(members: &[&[u8]], token: &str) -> bool {
     if members.iter().all(|member| *member == token.as_bytes()) {
         return true;
     }
-    let has = |name: &str| members.iter().any(|member| *member == name.as_bytes());
+    let has = |name: &str| members.contains(&name.as_bytes());
     match token {
         "noatime" => {
             has("noatime")
