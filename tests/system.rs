@@ -352,7 +352,7 @@ fn a_node_is_held_until_it_is_released_and_waited_for() {
             system.perform(&lock).unwrap();
         });
         system.perform(&Effect::UnlockNodes).unwrap();
-        let _rival = rival.try_lock().unwrap();
+        rival.try_lock().unwrap();
         let start = Instant::now();
         let error = system.perform(&lock).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::WouldBlock);
