@@ -1,3 +1,5 @@
 //! The program: parses, runs, exits.
 
-fn main() {}
+fn main() -> std::process::ExitCode {
+    ssdtune::cli::main()
+}

@@ -1,9 +1,33 @@
 //! Floor 3: what the machine is now. Plain data, written and read as JSON; gathering never writes.
+//!
+//! [`gather()`] reads, within a [`Scope`], what a plan needs; [`select`] tells which devices a rule
+//! takes, [`stack`] what lies below a mount point. Nothing here starts a program, and nothing is
+//! opened for writing.
 
+mod block;
+mod devices;
+#[cfg(test)]
+mod fake;
+mod files;
 mod gather;
-pub mod scope;
+mod identity;
+mod json;
+mod machine;
+mod mounts;
+mod queries;
+mod queue;
+mod read;
+mod rivals;
+mod scope;
+pub mod select;
+mod sources;
+pub mod stack;
+mod units;
+mod views;
 
-pub use gather::gather;
+pub use gather::{FSTAB, RECORD, RULES, file, gather};
+pub use scope::{RecordKeys, Recorded, Scope};
+pub use units::{MASKS, mount_unit};
 
 use std::collections::BTreeMap;
 
@@ -50,6 +74,10 @@ pub struct Facts {
     pub mounts: Vec<Mount>,
     /// /sys/block, by kernel name (`!` as sysfs writes it).
     pub devices: BTreeMap<String, Device>,
+    /// Mounted btrfs filesystems of /sys/fs/btrfs, by UUID.
+    pub btrfs: BTreeMap<String, Btrfs>,
+    /// First fields of fstab (and of rules) that name a block device: its `major:minor`.
+    pub sources: BTreeMap<Text, String>,
     /// /etc/fstab.
     pub fstab: File,
     /// The rules file that ssdtune writes.
@@ -154,6 +182,17 @@ pub struct Device {
     pub queue: BTreeMap<String, String>,
     /// Files of `queue/iosched/`, of the active scheduler.
     pub iosched: BTreeMap<String, String>,
+}
+
+/// A mounted btrfs: it has a read-ahead of its own, and may stand on several devices.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "docgen", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields, default)]
+pub struct Btrfs {
+    /// Its devices: kernel names of disks or partitions.
+    pub devices: Vec<String>,
+    /// `bdi/read_ahead_kb`: what its files really use; the disks' own has no effect on them.
+    pub read_ahead_kb: Option<String>,
 }
 
 /// A file that ssdtune may write, with what a replacement must keep.

@@ -3,7 +3,19 @@
 //! A [`Plan`] holds all that apply will do, side effects too, and enough to undo it: the values
 //! before beside the values after. It is plain data; a snapshot keeps it as the receipt.
 
+mod context;
+mod decide;
+pub(crate) mod devices;
+mod forecast;
+mod guard;
+pub mod layers;
+pub(crate) mod mounts;
 pub mod queue;
+pub mod record;
+pub mod rules;
+
+pub use context::Only;
+pub use decide::{obstacles, plan};
 
 use serde::{Deserialize, Serialize};
 

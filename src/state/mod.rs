@@ -1,9 +1,94 @@
 //! Floor 2: the desired state, read from TOML. Every value knows where it was written.
+//!
+//! [`parse`] turns state files into a [`DesiredState`] or into every [`Problem`] they have;
+//! [`merge::Wanted`] says which of several rules wins; [`schema`](schema()) describes the files to
+//! an editor. What is here says what a file may say; how it reads is in the rooms below.
+
+mod device_check;
+mod device_rule;
+mod device_teach;
+mod fields;
+pub mod ignore;
+mod matching;
+pub mod merge;
+mod mount_rule;
+mod option_list;
+mod parse;
+mod pattern;
+mod reader;
+mod rule;
+mod schema;
+mod selector;
+mod source;
+mod tmpfs_rule;
+mod visible;
+mod when;
 
 use std::collections::BTreeSet;
 
+pub use parse::parse;
+pub use pattern::Refused;
+pub use schema::schema;
+pub use source::{Lines, Places, Position};
+pub(crate) use visible::{is_plain, push_visible};
+
 use crate::knowledge::attributes::Attribute;
 use crate::knowledge::{Kernel, Scheduler, Value};
+
+/// Where state files are looked for when no argument names any: its `*.toml`, in name order.
+pub const DEFAULT_DIR: &str = "/etc/ssdtune";
+
+/// The word in `allow` that accepts what may lose data.
+pub const DATA_LOSS: &str = "data-loss";
+
+/// Warnings that a rule may silence with `allow`, and what each says.
+pub const WARNINGS: &[(&str, &str)] = &[
+    ("rival", "another program or rule writes the same setting"),
+    (
+        "no-discard",
+        "the device below drops discards, so that `discard` has no effect",
+    ),
+    (
+        "trim-twice",
+        "`discard` next to an enabled fstrim.timer trims twice",
+    ),
+    (
+        "sync-discard",
+        "plain `discard` replaces btrfs' asynchronous default by a synchronous one",
+    ),
+    (
+        "noexec-tmp",
+        "`noexec` on a temporary directory breaks installers and builds",
+    ),
+    (
+        "kernel-name",
+        "a kernel name such as `sda` may be another disk after the next boot",
+    ),
+    (
+        "crlf",
+        "systemd passes the carriage return of a CRLF line on with the last option",
+    ),
+    (
+        "hard-link",
+        "the file has another hard link, which keeps the old content",
+    ),
+    (
+        "bad-line",
+        "mount(8) and systemd read a line of fstab differently, or not at all",
+    ),
+    (
+        "wont-mount",
+        "a line of fstab has an option that the running kernel refuses",
+    ),
+    (
+        "sticky",
+        "a world-writable directory without the sticky bit lets users delete each other's files",
+    ),
+    (
+        "short-timeout",
+        "a request timeout this short fails requests that a slow disk would finish",
+    ),
+];
 
 /// Where a value was written: a file of [`DesiredState::sources`] and a range of its bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
@@ -48,7 +133,8 @@ pub struct Problem {
 /// A pattern on a name: a literal, or a glob of `* ? [a-z] [!a]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pattern {
-    /// As it was written.
+    /// As it was written; in patterns on `model` and `vendor` with blanks as `_`, in those on
+    /// mount points without a trailing slash.
     pub text: String,
     /// True where it has no wildcard.
     pub literal: bool,

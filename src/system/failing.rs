@@ -4,7 +4,7 @@ use std::io;
 
 use super::{Effect, System};
 use crate::facts::Facts;
-use crate::facts::scope::Scope;
+use crate::facts::Scope;
 
 /// How the nth effect fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::node::Nodes;
 use super::words::refused;
 use super::{Effect, System, attribute, file, folder, mount, run, unit};
-use crate::facts::scope::Scope;
+use crate::facts::Scope;
 use crate::facts::{Facts, gather};
 
 /// Performs effects on the machine it runs on, or on the files of an offline one.

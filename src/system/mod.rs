@@ -29,7 +29,7 @@ pub(crate) use words::failed;
 
 use std::io;
 
-use crate::facts::scope::Scope;
+use crate::facts::Scope;
 use crate::facts::{Facts, Image};
 use crate::format::text::Text;
 
@@ -135,7 +135,7 @@ pub enum Effect {
 /// The machine: reads facts, performs effects.
 pub trait System {
     /// Reads the facts that a scope asks for.
-    fn facts(&mut self, scope: &Scope) -> Facts;
+    fn facts(&mut self, scope: &Scope<'_>) -> Facts;
 
     /// Performs one effect. The error says what, on which path, and why.
     fn perform(&mut self, effect: &Effect) -> io::Result<()>;

@@ -1,0 +1,49 @@
+//! `ssdtune apply`: make it so.
+
+use std::path::PathBuf;
+
+use super::{Common, Error, Exit, carry_out, load};
+use crate::facts::gather;
+use crate::snapshot::{Kind, Store};
+
+/// Make the machine what the state says, now and at every boot
+///
+/// Shows the plan and asks. Takes a snapshot, changes the running system, reads everything back,
+/// and only then replaces /etc/fstab and the udev rules. Whatever fails is undone.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  sudo ssdtune apply
+  sudo ssdtune apply --yes state.toml       in a script
+  sudo ssdtune apply --only boot            the files only, from the next boot on")]
+pub struct Args {
+    /// State files or folders of them; later ones win. Without any: /etc/ssdtune
+    state: Vec<PathBuf>,
+    /// Do not ask
+    #[arg(short, long)]
+    yes: bool,
+}
+
+pub fn run(args: &Args, common: &Common) -> Result<Exit, Error> {
+    carry_out::need_root("apply")?;
+    let state = load::state(&args.state, common)?;
+    let _lock = carry_out::lock(common)?;
+    let store = Store::open(common.root());
+    carry_out::no_interrupted(&store)?;
+    let scope = load::scope(&state, common);
+    let facts = gather(&common.root(), &scope);
+    let only = common.only();
+    let plan = crate::plan::plan(&state, &facts, only);
+    carry_out::run(
+        carry_out::Job {
+            verb: "apply",
+            kind: Kind::Apply,
+            plan,
+            scope,
+            replan: &|facts| crate::plan::plan(&state, facts, only),
+            yes: args.yes,
+        },
+        &store,
+        common,
+    )
+}

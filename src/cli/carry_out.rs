@@ -1,0 +1,234 @@
+//! Carrying out a plan: root, lock, snapshot, the question, the protocol, the report.
+
+use std::io::IsTerminal as _;
+
+use serde_json::json;
+
+use super::{Common, Error, Exit, output};
+use crate::apply::{self, Failure, Report};
+use crate::facts::Facts;
+use crate::facts::Scope;
+use crate::plan::Plan;
+use crate::render::plan::{Detail, page};
+use crate::snapshot::store::Error as StoreError;
+use crate::snapshot::{Kind, Snapshot, Store};
+use crate::system::Live;
+use crate::system::clock;
+use crate::system::lock::Lock;
+
+/// What is to be carried out.
+pub struct Job<'a> {
+    /// `apply` or `rollback`.
+    pub verb: &'a str,
+    /// What the snapshot is for.
+    pub kind: Kind,
+    /// The plan, as it was shown.
+    pub plan: Plan,
+    /// What to read.
+    pub scope: Scope<'a>,
+    /// Makes the plan anew.
+    pub replan: &'a dyn Fn(&Facts) -> Plan,
+    /// Nobody is to be asked.
+    pub yes: bool,
+}
+
+/// Only root changes a machine.
+pub fn need_root(verb: &str) -> Result<(), Error> {
+    if nix::unistd::geteuid().is_root() {
+        return Ok(());
+    }
+    Err(Error::failed(format!(
+        "`ssdtune {verb}` changes the system: run it as root (sudo ssdtune {verb} ...); `plan` needs no root"
+    )))
+}
+
+/// Takes the lock that every change of the machine needs.
+pub fn lock(common: &Common) -> Result<Lock, Error> {
+    Lock::take(&common.root()).map_err(|held| Error::failed(held.to_string()))
+}
+
+/// Shows the plan, asks, and carries it out.
+pub fn run(job: Job<'_>, store: &Store, common: &Common) -> Result<Exit, Error> {
+    let Job {
+        verb,
+        kind,
+        plan,
+        scope,
+        replan,
+        yes,
+    } = job;
+    if !common.json && !common.quiet {
+        output::page(&page(
+            &plan,
+            Detail {
+                verbose: common.verbose,
+                diff: false,
+            },
+        ))?;
+    }
+    if !plan.errors.is_empty() {
+        if common.json {
+            output::json(
+                &json!({ "changed": false, "reboot_needed": false, "errors": plan.errors }),
+            )?;
+        } else if common.quiet {
+            for notice in &plan.errors {
+                output::error(&notice.text);
+            }
+        }
+        return Ok(Exit::Failed);
+    }
+    if plan.is_empty() {
+        if common.json {
+            output::json(&json!({ "changed": false, "reboot_needed": !plan.pending.is_empty() }))?;
+        }
+        return Ok(Exit::Done);
+    }
+    if !yes && !agreed(verb, &plan)? {
+        output::say("Nothing was changed.");
+        return Ok(Exit::Failed);
+    }
+    let number = store
+        .next_number()
+        .map_err(|error| Error::failed(error.to_string()))?;
+    let reboot = reboot_needed(&plan);
+    let snapshot = Snapshot::new(number, clock::now(), kind, plan);
+    let mut system = Live::new(common.root());
+    let result = apply::run(&mut system, store, &scope, snapshot, replan);
+    report(verb, result, reboot, common)
+}
+
+/// True where something of the plan takes effect at the next boot only.
+fn reboot_needed(plan: &Plan) -> bool {
+    !plan.pending.is_empty()
+        || plan
+            .mounts
+            .iter()
+            .flat_map(|change| &change.options)
+            .any(|option| {
+                option.when == crate::plan::When::Boot
+                    && option.why.as_deref() != Some("in effect already")
+            })
+}
+
+/// Asks by the host's name: many a terminal is not where one thinks.
+fn agreed(verb: &str, plan: &Plan) -> Result<bool, Error> {
+    if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
+        return Err(Error::failed(format!(
+            "there is no terminal to ask on: look at `ssdtune plan`, then run `ssdtune {verb} --yes`"
+        )));
+    }
+    dialoguer::Confirm::new()
+        .with_prompt(format!(
+            "{verb} this to {}?",
+            crate::render::words::visible(&plan.host)
+        ))
+        .default(false)
+        .interact_opt()
+        .map(|answer| answer.unwrap_or(false))
+        .map_err(|error| Error::failed(format!("the question could not be asked: {error}")))
+}
+
+fn report(
+    verb: &str,
+    result: Result<Report, Failure>,
+    reboot: bool,
+    common: &Common,
+) -> Result<Exit, Error> {
+    match result {
+        Ok(report) => {
+            for warning in &report.warnings {
+                output::warning(warning);
+            }
+            if common.json {
+                output::json(
+                    &json!({ "changed": true, "reboot_needed": reboot, "snapshot": report.number, "warnings": report.warnings }),
+                )?;
+            } else if !common.quiet {
+                let done = if verb == "apply" {
+                    "Applied"
+                } else {
+                    "Rolled back"
+                };
+                output::say(&format!(
+                    "{done}, and read back. Snapshot {}: `ssdtune rollback {}` takes it back.",
+                    report.number, report.number
+                ));
+                if reboot {
+                    output::say("Some of it takes effect at the next boot.");
+                }
+            }
+            Ok(Exit::Done)
+        }
+        Err(failure) => failed(failure, common),
+    }
+}
+
+fn failed(failure: Failure, common: &Common) -> Result<Exit, Error> {
+    let (exit, left) = match &failure {
+        Failure::Refused(_) | Failure::Stale(_) | Failure::Untouched(_) => {
+            (Exit::Failed, Vec::new())
+        }
+        Failure::Undone { .. } => (Exit::RolledBack, Vec::new()),
+        Failure::Incomplete { left, .. } => (Exit::Incomplete, left.clone()),
+    };
+    output::error(&failure.to_string());
+    for line in &left {
+        output::say(&format!("  not put back: {line}"));
+    }
+    match exit {
+        Exit::RolledBack => output::say("Everything was put back as it was."),
+        Exit::Incomplete => {
+            output::say("Run `ssdtune rollback` to try again; the snapshot is kept.")
+        }
+        _ => output::say("Nothing was changed."),
+    }
+    if common.json {
+        output::json(&json!({
+            "changed": exit == Exit::Incomplete,
+            "reboot_needed": false,
+            "error": failure.to_string(),
+            "left": left,
+        }))?;
+    }
+    Ok(exit)
+}
+
+/// An apply that was cut off comes first: its changes stand half-way.
+pub fn no_interrupted(store: &Store) -> Result<(), Error> {
+    let interrupted = store
+        .interrupted()
+        .map_err(|error| Error::failed(error.to_string()))?;
+    match interrupted {
+        None => Ok(()),
+        Some(snapshot) => Err(Error::failed(format!(
+            "{} {} was interrupted: run `ssdtune rollback` first, which puts back what it did",
+            verb(snapshot.kind),
+            snapshot.number
+        ))),
+    }
+}
+
+/// The verb that made a snapshot.
+pub fn verb(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Apply => "apply",
+        Kind::Rollback { .. } => "rollback",
+    }
+}
+
+/// All snapshots that can be read. One that was cut off before anything was changed is none.
+pub fn snapshots(store: &Store) -> Result<Vec<Snapshot>, Error> {
+    let mut snapshots = Vec::new();
+    for entry in store
+        .list()
+        .map_err(|error| Error::failed(error.to_string()))?
+    {
+        match entry.snapshot {
+            Ok(snapshot) => snapshots.push(snapshot),
+            Err(StoreError::Unfinished(_)) => {}
+            Err(error) => return Err(Error::failed(error.to_string())),
+        }
+    }
+    Ok(snapshots)
+}

@@ -1,0 +1,31 @@
+//! `ssdtune explain`: what a setting does.
+
+use super::{Common, Error, Exit, output};
+
+/// Explain a queue attribute, a scheduler's tunable or a mount option
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  ssdtune explain read_ahead_kb
+  ssdtune explain mq-deadline.fifo_batch
+  ssdtune explain commit
+  ssdtune explain --list")]
+pub struct Args {
+    /// Its name, as in a state file or in fstab
+    #[arg(required_unless_present = "list")]
+    key: Option<String>,
+    /// List all names
+    #[arg(long)]
+    list: bool,
+}
+
+pub fn run(args: &Args, _common: &Common) -> Result<Exit, Error> {
+    match &args.key {
+        Some(key) if !args.list => match crate::render::explain::page(key) {
+            Ok(page) => output::page(&page)?,
+            Err(answer) => return Err(Error::usage(answer)),
+        },
+        _ => output::page(&crate::render::explain::list())?,
+    }
+    Ok(Exit::Done)
+}

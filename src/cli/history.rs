@@ -1,0 +1,139 @@
+//! `ssdtune history`: the snapshots.
+
+use super::{Common, Error, Exit, carry_out, output};
+use crate::render::diff;
+use crate::render::plan::{Detail, page};
+use crate::rollback::standing;
+use crate::snapshot::{Snapshot, Store};
+use crate::system::Live;
+
+/// List snapshots; show one, compare one with now, prune old ones
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  sudo ssdtune history
+  sudo ssdtune history show 3               what apply 3 did
+  sudo ssdtune history diff 3               files before apply 3 against those of today
+  sudo ssdtune history prune --keep 10      the first is always kept")]
+pub struct Args {
+    #[command(subcommand)]
+    verb: Option<Verb>,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Verb {
+    /// Show the plan that a snapshot was taken for
+    #[command(after_help = "Example:\n  sudo ssdtune history show 3")]
+    Show {
+        /// Its number
+        number: u32,
+    },
+    /// Compare the files of a snapshot with those of today
+    #[command(after_help = "Example:\n  sudo ssdtune history diff 3")]
+    Diff {
+        /// Its number
+        number: u32,
+    },
+    /// Remove old snapshots; the first is always kept
+    #[command(after_help = "Example:\n  sudo ssdtune history prune --keep 10")]
+    Prune {
+        /// How many to keep, the first not counted
+        #[arg(long, default_value_t = 20)]
+        keep: usize,
+    },
+}
+
+pub fn run(args: &Args, common: &Common) -> Result<Exit, Error> {
+    let store = Store::open(common.root());
+    match &args.verb {
+        None => {
+            let snapshots = carry_out::snapshots(&store)?;
+            if common.json {
+                output::json(&snapshots)?;
+            } else {
+                let standing: Vec<u32> = standing(&snapshots)
+                    .iter()
+                    .map(|snapshot| snapshot.number)
+                    .collect();
+                output::page(&crate::render::history::list(&snapshots, &standing))?;
+            }
+        }
+        Some(Verb::Show { number }) => {
+            let snapshot = store
+                .read(*number)
+                .map_err(|error| Error::failed(error.to_string()))?;
+            if common.json {
+                output::json(&snapshot)?;
+            } else {
+                output::page(&shown(&snapshot, common))?;
+            }
+        }
+        Some(Verb::Diff { number }) => {
+            let snapshot = store
+                .read(*number)
+                .map_err(|error| Error::failed(error.to_string()))?;
+            output::page(&compared(&snapshot, common)?)?;
+        }
+        Some(Verb::Prune { keep }) => {
+            carry_out::need_root("history prune")?;
+            let _lock = carry_out::lock(common)?;
+            let removed = store
+                .prune(&mut Live::new(common.root()), *keep)
+                .map_err(|error| Error::failed(error.to_string()))?;
+            if !common.quiet {
+                output::say(&format!(
+                    "Removed {}.",
+                    crate::render::words::count(removed.len(), "snapshot")
+                ));
+            }
+        }
+    }
+    Ok(Exit::Done)
+}
+
+fn shown(snapshot: &Snapshot, common: &Common) -> String {
+    let detail = Detail {
+        verbose: common.verbose,
+        diff: true,
+    };
+    let mut page = crate::render::history::heading(snapshot) + &page(&snapshot.plan, detail);
+    // A snapshot tells what was done.
+    if let Some(at) = page.find("Nothing is changed yet.\n") {
+        page.truncate(at);
+    }
+    page
+}
+
+fn compared(snapshot: &Snapshot, common: &Common) -> Result<String, Error> {
+    let mut page = String::new();
+    for edit in &snapshot.plan.files {
+        let path = common
+            .root()
+            .join(edit.resolved.to_string().trim_start_matches('/'));
+        let now = match fs_err::read(&path) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
+            Err(error) => return Err(Error::failed(error.to_string())),
+        };
+        let before = edit
+            .before
+            .as_ref()
+            .map_or(&[][..], |image| image.bytes.as_bytes());
+        let hunks = diff::hunks(before, &now, 3);
+        if hunks.is_empty() {
+            continue;
+        }
+        page.push_str(&format!(
+            "--- {} before apply {}\n+++ {} now\n",
+            edit.path, snapshot.number, edit.path
+        ));
+        for line in hunks {
+            page.push_str(&line);
+            page.push('\n');
+        }
+    }
+    if page.is_empty() {
+        page.push_str("The files are as they were before it.\n");
+    }
+    Ok(page)
+}

@@ -1,0 +1,156 @@
+//! State files from the arguments, and the facts that they ask for.
+
+use std::fs::Metadata;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use super::{Common, Error, Exit, output};
+use crate::facts::{Facts, Scope, gather};
+use crate::plan::record;
+use crate::render::problem::problems;
+use crate::state::{self, DEFAULT_DIR, DesiredState, Source};
+
+/// A state file larger than this is none.
+const MOST: u64 = 16 << 20;
+
+/// Reads the state files: those named, the `*.toml` of folders named, or of the default folder.
+pub fn state(paths: &[PathBuf], common: &Common) -> Result<DesiredState, Error> {
+    let sources = sources(paths, common)?;
+    let strict = nix::unistd::geteuid().is_root();
+    let mut texts = Vec::with_capacity(sources.len());
+    for path in &sources {
+        texts.push(read(path, strict)?);
+    }
+    state::parse(&texts).map_err(|found| {
+        output::say(problems(&texts, &found).trim_end());
+        Error {
+            exit: Exit::Usage,
+            message: format!(
+                "the state cannot be used: {}",
+                crate::render::words::count(found.len(), "error")
+            ),
+        }
+    })
+}
+
+fn sources(paths: &[PathBuf], common: &Common) -> Result<Vec<PathBuf>, Error> {
+    let default = match &common.root {
+        Some(root) => root.join(DEFAULT_DIR.trim_start_matches('/')),
+        None => PathBuf::from(DEFAULT_DIR),
+    };
+    let given = if paths.is_empty() {
+        std::slice::from_ref(&default)
+    } else {
+        paths
+    };
+    let mut files = Vec::new();
+    for path in given {
+        if path.is_dir() {
+            let found = folder(path)?;
+            if found.is_empty() {
+                return Err(Error::usage(format!(
+                    "`{}` has no file that ends in .toml",
+                    path.display()
+                )));
+            }
+            files.extend(found);
+        } else if paths.is_empty() {
+            return Err(Error::usage(format!(
+                "there is no `{}`: name a state file (the examples folder has some), or put one there",
+                path.display()
+            )));
+        } else {
+            files.push(path.clone());
+        }
+    }
+    Ok(files)
+}
+
+/// The `*.toml` of a folder in name order; hidden ones are editors' leftovers.
+fn folder(path: &Path) -> Result<Vec<PathBuf>, Error> {
+    let entries = fs_err::read_dir(path).map_err(|error| Error::usage(error.to_string()))?;
+    let mut files = Vec::new();
+    for entry in entries {
+        let path = entry
+            .map_err(|error| Error::usage(error.to_string()))?
+            .path();
+        let hidden = path
+            .file_name()
+            .is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
+        if !hidden && path.extension().is_some_and(|ending| ending == "toml") {
+            files.push(path);
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+fn read(path: &Path, strict: bool) -> Result<Source, Error> {
+    let shown = path.display();
+    let meta = fs_err::metadata(path).map_err(|error| Error::usage(error.to_string()))?;
+    if !meta.is_file() {
+        return Err(Error::usage(format!("`{shown}` is no regular file")));
+    }
+    if meta.len() > MOST {
+        return Err(Error::usage(format!(
+            "`{shown}` has {} bytes: that is no state file",
+            meta.len()
+        )));
+    }
+    if strict {
+        trusted(path, &meta)?;
+    }
+    let bytes = fs_err::read(path).map_err(|error| Error::usage(error.to_string()))?;
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        let line = error.as_bytes()[..at]
+            .iter()
+            .filter(|byte| **byte == b'\n')
+            .count()
+            + 1;
+        Error::usage(format!("`{shown}` line {line}: not UTF-8, as TOML must be"))
+    })?;
+    Ok(Source {
+        name: path.to_string_lossy().into_owned(),
+        text,
+    })
+}
+
+/// Run as root, a state file is an order to root: nobody else may be able to write it.
+fn trusted(path: &Path, meta: &Metadata) -> Result<(), Error> {
+    let shown = path.display();
+    let sudo = std::env::var("SUDO_UID")
+        .ok()
+        .and_then(|uid| uid.parse::<u32>().ok());
+    if meta.uid() != 0 && Some(meta.uid()) != sudo {
+        return Err(Error::usage(format!(
+            "`{shown}` belongs to user {}, who could tell root what to do: `chown root {shown}`",
+            meta.uid()
+        )));
+    }
+    if meta.mode() & 0o022 != 0 {
+        return Err(Error::usage(format!(
+            "`{shown}` can be written by others than its owner: `chmod go-w {shown}`"
+        )));
+    }
+    Ok(())
+}
+
+/// What a state asks to know of the machine.
+pub fn scope<'a>(state: &'a DesiredState, common: &Common) -> Scope<'a> {
+    let scope = Scope::of(state, &record::recorded);
+    if common.root.is_some() {
+        scope.offline()
+    } else {
+        scope
+    }
+}
+
+/// The facts, from the machine or from a file.
+pub fn facts(file: Option<&Path>, scope: &Scope<'_>, common: &Common) -> Result<Facts, Error> {
+    let Some(path) = file else {
+        return Ok(gather(&common.root(), scope));
+    };
+    let bytes = fs_err::read(path).map_err(|error| Error::usage(error.to_string()))?;
+    Facts::read(&bytes).map_err(|why| Error::usage(format!("`{}`: {why}", path.display())))
+}

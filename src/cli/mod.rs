@@ -1,0 +1,195 @@
+//! The command line: one file a verb, and the table of exit statuses.
+
+mod apply;
+mod carry_out;
+mod check;
+mod devices;
+mod exit;
+mod explain;
+mod facts;
+mod history;
+mod load;
+mod output;
+mod plan;
+mod rollback;
+mod status;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+pub use exit::Exit;
+
+/// Keeps a machine's storage set-up in a file: plan what differs, apply it, roll it back
+///
+/// Write down in TOML how fstab's mount options, /tmp on tmpfs, I/O schedulers and their tunables,
+/// read-ahead and queue limits should be. `plan` shows what differs, `apply` makes it so, now and at
+/// every boot, and `rollback` puts it back.
+#[derive(Debug, Parser)]
+#[command(name = "ssdtune", version, max_term_width = 100, after_help = EXIT_HELP)]
+pub struct Cli {
+    #[command(subcommand)]
+    verb: Verb,
+    #[command(flatten)]
+    common: Common,
+}
+
+const EXIT_HELP: &str = "\
+Exit status:
+  0  done, or in sync
+  1  failed or declined, nothing changed
+  2  wrong usage, or an error in a state file
+  3  changes pending (plan --detailed-exitcode, status)
+  4  failed, and everything was put back
+  5  failed, and not everything could be put back: what stands where is said
+  6  status: only waiting for the next boot
+
+Example:
+  ssdtune plan examples/classic.toml";
+
+/// Options of every verb.
+#[derive(Debug, Clone, Args)]
+pub struct Common {
+    /// Work on the running system (now) or on the files (boot) only
+    #[arg(long, global = true, value_name = "PART", display_order = 100)]
+    only: Option<Part>,
+    /// An offline system mounted at DIR, such as one to be rescued: files only
+    #[arg(long, global = true, value_name = "DIR", display_order = 101)]
+    root: Option<PathBuf>,
+    /// Print JSON for programs
+    #[arg(long, global = true, display_order = 102)]
+    json: bool,
+    /// When to use colours
+    #[arg(
+        long,
+        global = true,
+        value_name = "WHEN",
+        default_value = "auto",
+        display_order = 103
+    )]
+    color: Color,
+    /// Say more: where each value was asked for, what was passed over
+    #[arg(short, long, global = true, display_order = 104)]
+    verbose: bool,
+    /// Say only what went wrong
+    #[arg(short, long, global = true, display_order = 105)]
+    quiet: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Part {
+    /// The running system.
+    Now,
+    /// The files that the next boot reads.
+    Boot,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Color {
+    /// On a terminal.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    Plan(plan::Args),
+    Apply(apply::Args),
+    Rollback(rollback::Args),
+    Status(status::Args),
+    History(history::Args),
+    Check(check::Args),
+    Devices(devices::Args),
+    Explain(explain::Args),
+    Facts(facts::Args),
+}
+
+impl Common {
+    fn only(&self) -> crate::plan::Only {
+        match self.only {
+            // An offline system has files and nothing else.
+            _ if self.root.is_some() => crate::plan::Only::Boot,
+            None => crate::plan::Only::Both,
+            Some(Part::Now) => crate::plan::Only::Now,
+            Some(Part::Boot) => crate::plan::Only::Boot,
+        }
+    }
+
+    fn root(&self) -> PathBuf {
+        self.root.clone().unwrap_or_else(|| PathBuf::from("/"))
+    }
+}
+
+/// Runs the program.
+pub fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            let _ = error.print();
+            return ExitCode::from(if error.use_stderr() { 2 } else { 0 });
+        }
+    };
+    match cli.common.color {
+        Color::Auto => {}
+        Color::Always => anstream::ColorChoice::Always.write_global(),
+        Color::Never => anstream::ColorChoice::Never.write_global(),
+    }
+    let exit = match run(&cli) {
+        Ok(exit) => exit,
+        Err(error) => {
+            output::error(&error.message);
+            error.exit
+        }
+    };
+    ExitCode::from(exit.status())
+}
+
+/// Why a verb could not do its work, and the exit status that says so.
+#[derive(Debug)]
+pub struct Error {
+    exit: Exit,
+    message: String,
+}
+
+impl Error {
+    fn failed(message: impl Into<String>) -> Self {
+        Self {
+            exit: Exit::Failed,
+            message: message.into(),
+        }
+    }
+
+    fn usage(message: impl Into<String>) -> Self {
+        Self {
+            exit: Exit::Usage,
+            message: message.into(),
+        }
+    }
+}
+
+fn run(cli: &Cli) -> Result<Exit, Error> {
+    let common = &cli.common;
+    if let Some(root) = &common.root
+        && !root.is_dir()
+    {
+        return Err(Error::usage(format!(
+            "`--root {}`: there is no such folder",
+            root.display()
+        )));
+    }
+    match &cli.verb {
+        Verb::Plan(args) => plan::run(args, common),
+        Verb::Apply(args) => apply::run(args, common),
+        Verb::Rollback(args) => rollback::run(args, common),
+        Verb::Status(args) => status::run(args, common),
+        Verb::History(args) => history::run(args, common),
+        Verb::Check(args) => check::run(args, common),
+        Verb::Devices(args) => devices::run(args, common),
+        Verb::Explain(args) => explain::run(args, common),
+        Verb::Facts(args) => facts::run(args, common),
+    }
+}

@@ -1,0 +1,122 @@
+//! `ssdtune rollback`: put it back.
+
+use std::path::{Path, PathBuf};
+
+use super::{Common, Error, Exit, carry_out};
+use crate::facts::{Scope, gather};
+use crate::plan::Plan;
+use crate::rollback::{self, To};
+use crate::snapshot::{Kind, Store};
+use crate::state::DesiredState;
+
+/// Put the machine back as it was before an apply
+///
+/// A rollback is a plan like any other: it is shown, asked about, verified, and can itself be rolled
+/// back. Lines of fstab that somebody else changed since stay as they are.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  sudo ssdtune rollback                     the last apply
+  sudo ssdtune rollback 3                   apply 3 and all later ones
+  sudo ssdtune rollback --original          as before ssdtune's first apply
+  sudo ssdtune rollback /etc/fstab.bak      make fstab what this copy says
+  ssdtune --root /mnt rollback              on a system mounted at /mnt")]
+pub struct Args {
+    /// A snapshot's number (as before that apply), or a copy of fstab
+    #[arg(value_name = "N|FILE", conflicts_with = "original")]
+    to: Option<String>,
+    /// As before ssdtune's first apply
+    #[arg(long)]
+    original: bool,
+    /// Lose changes that somebody else made in the same place
+    #[arg(long)]
+    force: bool,
+    /// Do not ask
+    #[arg(short, long)]
+    yes: bool,
+}
+
+pub fn run(args: &Args, common: &Common) -> Result<Exit, Error> {
+    carry_out::need_root("rollback")?;
+    let _lock = carry_out::lock(common)?;
+    let store = Store::open(common.root());
+    let to = match &args.to {
+        _ if args.original => To::Original,
+        None => To::Last,
+        Some(word) => match word.parse::<u32>() {
+            Ok(number) => To::Before(number),
+            Err(_) => return copy(Path::new(word), args, &store, common),
+        },
+    };
+    let snapshots = carry_out::snapshots(&store)?;
+    let (number, undone) = rollback::choose(&snapshots, &to).map_err(Error::failed)?;
+    let touched = rollback::touched(&undone);
+    let keys = |_: &[u8]| touched.clone();
+    let state = DesiredState::default();
+    let scope = scoped(Scope::of(&state, &keys), common);
+    let force = args.force;
+    let boot = common.only();
+    let replan = |facts: &crate::facts::Facts| only(rollback::plan(&undone, facts, force), boot);
+    let plan = replan(&gather(&common.root(), &scope));
+    carry_out::run(
+        carry_out::Job {
+            verb: "rollback",
+            kind: Kind::Rollback { to: Some(number) },
+            plan,
+            scope,
+            replan: &replan,
+            yes: args.yes,
+        },
+        &store,
+        common,
+    )
+}
+
+fn copy(path: &Path, args: &Args, store: &Store, common: &Common) -> Result<Exit, Error> {
+    let copy = PathBuf::from(path);
+    let bytes = fs_err::read(&copy).map_err(|error| Error::usage(error.to_string()))?;
+    let keys = |_: &[u8]| Vec::new();
+    let state = DesiredState::default();
+    let scope = scoped(Scope::of(&state, &keys), common);
+    let boot = common.only();
+    let replan = |facts: &crate::facts::Facts| only(rollback::plan_copy(&bytes, facts), boot);
+    let plan = replan(&gather(&common.root(), &scope));
+    carry_out::run(
+        carry_out::Job {
+            verb: "rollback",
+            kind: Kind::Rollback { to: None },
+            plan,
+            scope,
+            replan: &replan,
+            yes: args.yes,
+        },
+        store,
+        common,
+    )
+}
+
+fn scoped<'a>(scope: Scope<'a>, common: &Common) -> Scope<'a> {
+    if common.root.is_some() {
+        scope.offline()
+    } else {
+        scope
+    }
+}
+
+/// The half of a plan that was asked for.
+fn only(mut plan: Plan, only: crate::plan::Only) -> Plan {
+    if !only.live() {
+        plan.devices.clear();
+        for change in &mut plan.mounts {
+            change.live = None;
+        }
+        plan.mounts
+            .retain(|change| change.line != crate::plan::LineChange::Keep);
+    }
+    if !only.files() {
+        plan.files.clear();
+        plan.mounts.retain(|change| change.live.is_some());
+        plan.reload = crate::plan::Reload::default();
+    }
+    plan
+}

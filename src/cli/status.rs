@@ -1,0 +1,64 @@
+//! `ssdtune status`: is the machine what the state says?
+
+use std::path::PathBuf;
+
+use serde_json::json;
+
+use super::{Common, Error, Exit, load, output};
+use crate::render::plan::{Detail, page};
+use crate::snapshot::Store;
+
+/// Compare the machine with the state; for monitoring. Changes nothing
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Exit status: 0 in sync, 3 something differs, 6 only the next boot is awaited.
+
+Examples:
+  ssdtune status
+  ssdtune status --json state.toml")]
+pub struct Args {
+    /// State files or folders of them; later ones win. Without any: /etc/ssdtune
+    state: Vec<PathBuf>,
+}
+
+pub fn run(args: &Args, common: &Common) -> Result<Exit, Error> {
+    let state = load::state(&args.state, common)?;
+    let scope = load::scope(&state, common);
+    let facts = load::facts(None, &scope, common)?;
+    let plan = crate::plan::plan(&state, &facts, common.only());
+    let interrupted = Store::open(common.root()).interrupted().ok().flatten();
+    let exit = if interrupted.is_some() || !plan.is_empty() || !plan.errors.is_empty() {
+        Exit::Pending
+    } else if plan.pending.is_empty() {
+        Exit::Done
+    } else {
+        Exit::Waiting
+    };
+    if common.json {
+        output::json(&json!({
+            "in_sync": exit == Exit::Done,
+            "waiting_for_boot": !plan.pending.is_empty(),
+            "interrupted": interrupted.as_ref().map(|snapshot| snapshot.number),
+            "plan": crate::render::json::plan(&plan),
+        }))?;
+        return Ok(exit);
+    }
+    if let Some(snapshot) = interrupted {
+        output::warning(&format!(
+            "{} {} was interrupted: `ssdtune rollback` puts back what it did",
+            super::carry_out::verb(snapshot.kind),
+            snapshot.number
+        ));
+    }
+    if !common.quiet {
+        output::page(&page(
+            &plan,
+            Detail {
+                verbose: common.verbose,
+                diff: false,
+            },
+        ))?;
+        super::plan::unread(&facts, common);
+    }
+    Ok(exit)
+}

@@ -1,0 +1,237 @@
+//! Which devices of /sys/block to read, and how deep.
+
+use std::collections::BTreeSet;
+
+use super::block::{self, Block, disk_by_link};
+use super::queue::Asked;
+use super::read::Reader;
+use super::scope::{asked_by, asks_for_identity};
+use super::select::{Matcher, Taken, may_take};
+use super::{Device, Facts, Recorded, Scope};
+use crate::state::DeviceRule;
+
+/// Reads devices: all of all, or what the rules, the record and the mount points need.
+pub(super) fn devices(
+    reader: &mut Reader,
+    scope: &Scope<'_>,
+    recorded: &[Recorded],
+    facts: &mut Facts,
+) {
+    let Some(mut block) = Block::open(reader) else {
+        return;
+    };
+    if scope.wanted.is_none() {
+        return everything(reader, &mut block, facts);
+    }
+    let rules = scope.rules();
+    let by_mount = rules.iter().any(|rule| !rule.select.mount.is_empty());
+    let discard = scope.asks_for_discard();
+    if by_mount {
+        facts.btrfs = block::btrfs(reader).into_iter().collect();
+    }
+    if by_mount || discard {
+        stacked(reader, &mut block, facts);
+    }
+    let names = block.names(reader);
+    let paths = multipath(&mut block, &names);
+    let wanted = Wanted::new(rules, recorded, facts);
+    // By-mount rules found their devices in the facts; what is read now is added to those.
+    let mut found = std::mem::take(&mut facts.devices);
+    for name in names {
+        let known = found.remove(&name);
+        let is_known = known.is_some();
+        let is_wanted = wanted.may_be(&name);
+        if !is_known && !is_wanted {
+            continue;
+        }
+        let Some(folder) = block.device(reader, &name) else {
+            continue;
+        };
+        let mut device = known.unwrap_or_default();
+        device.multipath_member = paths.contains(&name);
+        if !is_known {
+            block.header(&name, &folder, &mut device);
+        }
+        if is_wanted {
+            wanted.read(reader, &mut block, &name, &folder, &mut device);
+        }
+        if is_known && discard {
+            let mut asked = Asked::default();
+            asked.look_at("discard_granularity");
+            asked.look_at("discard_max_bytes");
+            block.queue(reader, &name, &folder, Some(&asked), &mut device);
+        }
+        found.insert(name, device);
+    }
+    facts.devices = found;
+}
+
+/// Reads every device, whole.
+fn everything(reader: &mut Reader, block: &mut Block, facts: &mut Facts) {
+    facts.btrfs = block::btrfs(reader).into_iter().collect();
+    let names = block.names(reader);
+    let paths = multipath(block, &names);
+    for name in names {
+        let Some(folder) = block.device(reader, &name) else {
+            continue;
+        };
+        let mut device = Device {
+            multipath_member: paths.contains(&name),
+            ..Device::default()
+        };
+        block.header(&name, &folder, &mut device);
+        block.topology(&name, &folder, &mut device);
+        block.identity(&name, &folder, &mut device);
+        block.queue(reader, &name, &folder, None, &mut device);
+        facts.devices.insert(name, device);
+    }
+}
+
+/// The members of device-mapper multipath devices, found from above: without device mapper, that
+/// costs nothing.
+fn multipath(block: &mut Block, names: &[String]) -> BTreeSet<String> {
+    let mapped = names.iter().filter(|name| name.starts_with("dm-"));
+    mapped
+        .flat_map(|name| block.multipath_slaves(name))
+        .collect()
+}
+
+/// Reads what is mounted, and the layers below it down to the disks, into the facts.
+fn stacked(reader: &mut Reader, block: &mut Block, facts: &mut Facts) {
+    let mounted = facts.mounts.iter().map(|mount| &mount.device);
+    let numbers: BTreeSet<&String> = mounted.chain(facts.sources.values()).collect();
+    let btrfs = facts.btrfs.values().flat_map(|btrfs| &btrfs.devices);
+    let mut ahead: Vec<String> = numbers
+        .into_iter()
+        .filter(|number| !number.starts_with("0:"))
+        .chain(btrfs)
+        .cloned()
+        .collect();
+    while let Some(node) = ahead.pop() {
+        let Some(name) = disk_by_link(reader, &node) else {
+            continue;
+        };
+        if facts.devices.contains_key(&name) {
+            continue;
+        }
+        let Some(folder) = block.device(reader, &name) else {
+            continue;
+        };
+        let mut device = Device::default();
+        block.header(&name, &folder, &mut device);
+        block.topology(&name, &folder, &mut device);
+        ahead.extend(device.slaves.iter().cloned());
+        facts.devices.insert(name, device);
+    }
+}
+
+/// The rules and the record, made ready to say what of a device is needed.
+struct Wanted<'a> {
+    rules: Vec<(Matcher<'a>, &'a DeviceRule, Asked)>,
+    recorded: &'a [Recorded],
+    /// What the keys of the rules look at.
+    looked_at: Asked,
+    /// Some key, or the record, looks at who a disk is.
+    identity: bool,
+}
+
+impl<'a> Wanted<'a> {
+    fn new(rules: &'a [DeviceRule], recorded: &'a [Recorded], facts: &Facts) -> Self {
+        let mut looked_at = Asked::default();
+        if rules.iter().any(|rule| rule.select.rotational.is_some()) {
+            looked_at.look_at("rotational");
+        }
+        // A zoned disk's scheduler is left alone unless asked for.
+        if rules
+            .iter()
+            .any(|rule| rule.select.zoned.is_some() || rule.scheduler.is_some())
+        {
+            looked_at.look_at("zoned");
+        }
+        let ready =
+            |rule: &'a DeviceRule| (Matcher::new(&rule.select, facts), rule, asked_by(rule));
+        let by_record = recorded.iter().any(Recorded::has_identity);
+        Self {
+            identity: by_record || rules.iter().any(|rule| asks_for_identity(&rule.select)),
+            rules: rules.iter().map(ready).collect(),
+            recorded,
+            looked_at,
+        }
+    }
+
+    /// Whether a rule or the record can be about a device of this name.
+    fn may_be(&self, name: &str) -> bool {
+        self.rules
+            .iter()
+            .any(|(_, rule, _)| may_take(&rule.select, name))
+            || self
+                .recorded
+                .iter()
+                .any(|record| kind_of(&record.name) == kind_of(name))
+    }
+
+    /// Reads what the keys look at, and, where a rule takes the device or the record holds it,
+    /// what will be changed.
+    fn read(
+        &self,
+        reader: &mut Reader,
+        block: &mut Block,
+        name: &str,
+        folder: &std::os::fd::OwnedFd,
+        device: &mut Device,
+    ) {
+        if self.identity {
+            block.identity(name, folder, device);
+        }
+        if !self.looked_at.is_empty() {
+            block.queue(reader, name, folder, Some(&self.looked_at), device);
+        }
+        let mut asked = Asked::default();
+        let mut is_taken = false;
+        for (matcher, _, needed) in &self.rules {
+            if matcher.takes(name, device) == Taken::Yes {
+                is_taken = true;
+                asked.join(needed);
+            }
+        }
+        for record in self
+            .recorded
+            .iter()
+            .filter(|record| record.is_of(name, device))
+        {
+            is_taken = true;
+            for attribute in &record.attributes {
+                asked.attribute(attribute);
+            }
+        }
+        if is_taken && !self.identity {
+            block.identity(name, folder, device);
+        }
+        if !asked.is_empty() {
+            block.queue(reader, name, folder, Some(&asked), device);
+        }
+    }
+}
+
+impl Recorded {
+    fn has_identity(&self) -> bool {
+        self.serial.is_some() || self.wwn.is_some()
+    }
+
+    /// Whether a device is the one recorded: by what identifies it, else by its name.
+    fn is_of(&self, name: &str, device: &Device) -> bool {
+        if self.has_identity() {
+            self.serial == device.serial && self.wwn == device.wwn
+        } else {
+            self.name == name
+        }
+    }
+}
+
+/// The letters in front of a kernel name: a disk may be sda now and sdb later, never vda.
+fn kind_of(name: &str) -> &str {
+    let end = name
+        .find(|c: char| !c.is_ascii_alphabetic())
+        .unwrap_or(name.len());
+    &name[..end.min(2)]
+}

@@ -1,0 +1,291 @@
+//! Which devices a rule takes.
+//!
+//! A selector means here what its compiled udev rule means at boot: strings are globs on udev's
+//! values, all keys must hold, a list means any of. Some kinds of device are left alone unless the
+//! rule asks for them (case S03); eMMC boot and replay-protected parts are never taken.
+
+use super::stack::{Stack, Top, stack_of};
+use super::{Device, Facts};
+use crate::format::fstab::Fstab;
+use crate::format::glob::glob;
+use crate::format::text::Text;
+use crate::knowledge::transport::{NEVER, TRANSPORTS};
+use crate::state::{At, DeviceSelector, Pattern};
+
+/// Whether a rule takes a device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Taken {
+    /// Yes.
+    Yes,
+    /// No: some key does not hold, or it is of a kind that no rule takes.
+    No,
+    /// All keys hold, but it is of a kind that a rule must ask for; which.
+    NotWithoutAsking(&'static str),
+}
+
+/// Which settings of a rule by mount point are for a device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Layer {
+    /// Everything but read-ahead: it is a disk below the layer that the filesystem reads through.
+    Disk,
+    /// Read-ahead alone: the filesystem reads through it.
+    Top,
+    /// Everything: the filesystem is on the disk or a partition of it, or the rule does not ask
+    /// by mount point.
+    Both,
+}
+
+/// A selector made ready for many devices: its mount points are resolved once.
+#[derive(Debug)]
+pub struct Matcher<'a> {
+    selector: &'a DeviceSelector,
+    stacks: Vec<(Text, Stack)>,
+}
+
+/// Whether a selector takes a device; to ask for many devices, use a [`Matcher`].
+pub fn takes(selector: &DeviceSelector, name: &str, device: &Device, facts: &Facts) -> Taken {
+    Matcher::new(selector, facts).takes(name, device)
+}
+
+/// The device's transport, a name of [`TRANSPORTS`]; none where it has no name there.
+pub fn transport_of(name: &str, device: &Device) -> Option<&'static str> {
+    let path = device.path.as_str();
+    TRANSPORTS
+        .iter()
+        .find(|transport| {
+            transport.kernel.iter().any(|pattern| glob(pattern, name))
+                && transport.path.is_none_or(|pattern| glob(pattern, path))
+                && !transport.not_path.iter().any(|pattern| glob(pattern, path))
+        })
+        .map(|transport| transport.name)
+}
+
+/// Whether a rule that takes a device may set its scheduler: a zoned disk needs mq-deadline, and
+/// only a rule that asks for zoned disks, or names the disk, may change that (case S12).
+pub fn scheduler_allowed(selector: &DeviceSelector, device: &Device) -> bool {
+    !device.zoned() || asks_for_zoned(selector)
+}
+
+/// Whether a selector asks for zoned disks: by `zoned`, or by naming a disk.
+pub fn asks_for_zoned(selector: &DeviceSelector) -> bool {
+    selector.zoned.is_some() || selector.is_named()
+}
+
+/// Whether a selector could take a device of this kernel name, as far as the name tells.
+///
+/// Where it says no, nothing of the device need be read.
+pub(super) fn may_take(selector: &DeviceSelector, name: &str) -> bool {
+    if is_never_taken(name) || !any(&selector.name, Some(name)) {
+        return false;
+    }
+    if !selector.transport.is_empty() {
+        let mut asked = selector.transport.iter();
+        return asked.any(|word| kernel_fits(&word.value, name));
+    }
+    selector.asks_for_unusual() || unusual_by_name(name).is_none()
+}
+
+/// Whether devices of a transport can have this kernel name.
+fn kernel_fits(transport: &str, name: &str) -> bool {
+    TRANSPORTS
+        .iter()
+        .any(|row| row.name == transport && row.kernel.iter().any(|pattern| glob(pattern, name)))
+}
+
+/// The kind, in words, of a device that is left alone for its kernel name alone.
+fn unusual_by_name(name: &str) -> Option<&'static str> {
+    let row = TRANSPORTS
+        .iter()
+        .find(|row| row.path.is_none() && row.kernel.iter().any(|pattern| glob(pattern, name)))?;
+    row.on_request.then(|| kind(row.name))
+}
+
+/// What a transport that is taken on request only is called in a sentence.
+fn kind(transport: &'static str) -> &'static str {
+    match transport {
+        "usb" => "USB",
+        "dm" => "device mapper",
+        "md" => "software RAID",
+        "ram" => "RAM disk",
+        "cdrom" => "optical drive",
+        "nbd" => "network block device",
+        other => other,
+    }
+}
+
+/// eMMC boot and replay-protected parts.
+fn is_never_taken(name: &str) -> bool {
+    NEVER.iter().any(|pattern| glob(pattern, name))
+}
+
+impl<'a> Matcher<'a> {
+    /// Makes a selector ready.
+    pub fn new(selector: &'a DeviceSelector, facts: &Facts) -> Self {
+        Self {
+            selector,
+            stacks: stacks(selector, facts),
+        }
+    }
+
+    /// The mount points that the rule's patterns found, with what lies below each.
+    pub fn stacks(&self) -> &[(Text, Stack)] {
+        &self.stacks
+    }
+
+    /// Whether the rule takes a device.
+    pub fn takes(&self, name: &str, device: &Device) -> Taken {
+        let selector = self.selector;
+        if is_never_taken(name) || !self.holds(name, device) {
+            return Taken::No;
+        }
+        let literally = selector.name.iter().any(|pattern| pattern.value.literal);
+        if device.hidden && !literally {
+            return Taken::NotWithoutAsking("hidden path");
+        }
+        match unusual(name, device) {
+            Some(kind) if !selector.asks_for_unusual() => Taken::NotWithoutAsking(kind),
+            _ => Taken::Yes,
+        }
+    }
+
+    /// Which of the rule's settings are for a device that it takes.
+    pub fn layer(&self, name: &str) -> Layer {
+        if self.selector.mount.is_empty() {
+            return Layer::Both;
+        }
+        let mut layers = self
+            .stacks
+            .iter()
+            .filter_map(|(_, stack)| stack.layer(name));
+        let Some(first) = layers.next() else {
+            return Layer::Both;
+        };
+        // A disk below one filesystem and itself the top of another gets all.
+        layers.fold(
+            first,
+            |one, other| if one == other { one } else { Layer::Both },
+        )
+    }
+
+    /// Whether every key of the selector holds.
+    fn holds(&self, name: &str, device: &Device) -> bool {
+        let selector = self.selector;
+        any(&selector.name, Some(name))
+            && any_of(&selector.id, device.ids.iter())
+            && any_of(&selector.serial, device.serial.iter())
+            && any_of(&selector.wwn, device.wwn.iter())
+            && any_folded(&selector.model, device.model.as_ref())
+            && any_folded(&selector.vendor, device.vendor.as_ref())
+            && is(&selector.removable, Some(device.removable))
+            && is(&selector.rotational, device.rotational())
+            && is(
+                &selector.zoned,
+                device.queue.get("zoned").map(|_| device.zoned()),
+            )
+            && (selector.transport.is_empty()
+                || transport_of(name, device).is_some_and(|transport| {
+                    selector
+                        .transport
+                        .iter()
+                        .any(|asked| asked.value == transport)
+                }))
+            && (selector.mount.is_empty()
+                || self
+                    .stacks
+                    .iter()
+                    .any(|(_, stack)| stack.layer(name).is_some()))
+    }
+}
+
+impl Stack {
+    /// What a device is in these layers.
+    fn layer(&self, name: &str) -> Option<Layer> {
+        let top = matches!(&self.top, Top::Device(device) if device == name);
+        let disk = self.disks.iter().any(|device| device == name);
+        match (top, disk) {
+            (true, true) => Some(Layer::Both),
+            (true, false) => Some(Layer::Top),
+            (false, true) => Some(Layer::Disk),
+            (false, false) => None,
+        }
+    }
+}
+
+/// The mount points, mounted or in fstab, that a selector's patterns match, with their layers.
+fn stacks(selector: &DeviceSelector, facts: &Facts) -> Vec<(Text, Stack)> {
+    if selector.mount.is_empty() {
+        return Vec::new();
+    }
+    let mut targets: Vec<Text> = facts
+        .mounts
+        .iter()
+        .map(|mount| mount.target.clone())
+        .collect();
+    if let Some(image) = &facts.fstab.image {
+        let fstab = Fstab::parse(image.bytes.as_bytes());
+        let entries = fstab.entries().filter(|(_, entry)| entry.is_mount());
+        targets.extend(entries.map(|(_, entry)| Text::from(&*entry.target())));
+    }
+    targets.retain(|target| any_of(&selector.mount, Some(target)));
+    targets.sort_unstable();
+    targets.dedup();
+    targets
+        .into_iter()
+        .filter_map(|target| {
+            let stack = stack_of(facts, target.as_bytes())?;
+            Some((target, stack))
+        })
+        .collect()
+}
+
+/// Why a device is left alone unless asked for, in words.
+pub fn unusual(name: &str, device: &Device) -> Option<&'static str> {
+    if device.multipath_member {
+        return Some("member of a multipath device");
+    }
+    if let Some(transport) = transport_of(name, device)
+        && TRANSPORTS
+            .iter()
+            .any(|row| row.name == transport && row.on_request)
+    {
+        return Some(kind(transport));
+    }
+    device.removable.then_some("removable")
+}
+
+/// True where no pattern is given, or any matches the value.
+fn any(patterns: &[At<Pattern>], value: Option<&str>) -> bool {
+    patterns.is_empty()
+        || value.is_some_and(|value| patterns.iter().any(|at| at.value.matches(value)))
+}
+
+/// Like [`any`], of several values; one that is not UTF-8 matches nothing, as udev would never
+/// have made it a property.
+fn any_of<'t>(patterns: &[At<Pattern>], values: impl IntoIterator<Item = &'t Text>) -> bool {
+    patterns.is_empty()
+        || values.into_iter().any(|value| {
+            std::str::from_utf8(value.as_bytes()).is_ok_and(|text| any(patterns, Some(text)))
+        })
+}
+
+/// Like [`any_of`], of a name in which udev writes blanks as `_` for most disks, and as blanks for
+/// NVMe: patterns have `_`, and either is meant.
+fn any_folded(patterns: &[At<Pattern>], value: Option<&Text>) -> bool {
+    match value {
+        Some(value) if value.as_bytes().contains(&b' ') => {
+            let folded = value.as_bytes().iter().map(|byte| match byte {
+                b' ' => b'_',
+                other => *other,
+            });
+            any_of(patterns, [&Text(folded.collect())])
+        }
+        value => any_of(patterns, value),
+    }
+}
+
+/// True where the key is not given, or the device says the same; what it does not say, is not so.
+fn is(asked: &Option<At<bool>>, value: Option<bool>) -> bool {
+    asked
+        .as_ref()
+        .is_none_or(|asked| value == Some(asked.value))
+}

@@ -1,0 +1,195 @@
+//! From the desired state, the facts and the record to a plan.
+
+use std::collections::BTreeSet;
+
+use super::context::{Context, Notices, Only};
+use super::record::{self, Record};
+use super::{FileEdit, Plan, Reload, VERSION, devices, guard, mounts, rules};
+use crate::facts::{Facts, File, Image};
+use crate::format::fstab::Fstab;
+use crate::format::text::Text;
+use crate::state::DesiredState;
+
+/// The plan that leads from the facts to the desired state.
+pub fn plan(state: &DesiredState, facts: &Facts, only: Only) -> Plan {
+    let mut notices = Notices::default();
+    let recorded = Record::read(&facts.record).unwrap_or_else(|problem| {
+        notices.error("record", problem, None);
+        Record::default()
+    });
+    let cx = Context::new(state, facts, &recorded, only);
+    let mut next = recorded.clone();
+    next.version = record::VERSION;
+
+    let bytes = facts
+        .fstab
+        .image
+        .as_ref()
+        .map_or(&[][..], |image| image.bytes.as_bytes());
+    let fstab = Fstab::parse(bytes.to_vec());
+    let mounts = mounts::decide(&cx, &fstab, &mut next, &mut notices);
+    let devices = devices::decide(&cx, &mut next, &mut notices);
+
+    let mut files = Vec::new();
+    if only.files() {
+        files.extend(rules_edit(&cx, &mut notices));
+        if !mounts.edits.is_empty() {
+            files.extend(fstab_edit(&cx, &fstab, &mounts.edits, &mut notices));
+        }
+        let changes = !(mounts.changes.is_empty() && devices.is_empty() && files.is_empty());
+        if changes && next != recorded {
+            files.extend(record_edit(&facts.record, &next));
+        }
+    }
+    files_guarded(&cx, &files, &mut notices);
+    let written: BTreeSet<&str> = state
+        .devices
+        .iter()
+        .filter(|rule| rule.when.holds(&cx.machine))
+        .flat_map(|rule| {
+            let scheduler = rule.scheduler.is_some().then_some("scheduler");
+            rule.settings
+                .iter()
+                .map(|setting| setting.attribute.name)
+                .chain(scheduler)
+        })
+        .collect();
+    guard::rivals(&cx, &written, &devices, &mut notices);
+
+    let edits = |path: &str| {
+        files
+            .iter()
+            .any(|file| file.path.as_bytes() == path.as_bytes())
+    };
+    let reload = Reload {
+        systemd: files.iter().any(|file| file.path == facts.fstab.path),
+        udev: edits(rules::PATH),
+        masks: mounts.masks,
+    };
+    Plan {
+        version: VERSION,
+        host: facts.host.clone(),
+        kernel: facts.kernel.clone(),
+        machine_id: facts.machine_id.clone(),
+        boot_id: facts.boot_id.clone(),
+        state: state
+            .sources
+            .iter()
+            .map(|source| source.name.clone())
+            .collect(),
+        mounts: mounts.changes,
+        devices,
+        files,
+        reload,
+        pending: mounts.pending,
+        errors: notices.errors,
+        warnings: notices.warnings,
+        notes: notices.notes,
+    }
+}
+
+/// Adds what stands in the way of a plan's files, for a plan that was made elsewhere.
+pub fn obstacles(plan: &mut Plan, facts: &Facts) {
+    let (state, record) = (DesiredState::default(), Record::default());
+    let cx = Context::new(&state, facts, &record, Only::Both);
+    let mut notices = Notices::default();
+    files_guarded(&cx, &plan.files, &mut notices);
+    plan.errors.extend(notices.errors);
+    plan.warnings.extend(notices.warnings);
+}
+
+fn files_guarded(cx: &Context<'_>, files: &[FileEdit], notices: &mut Notices) {
+    for edit in files {
+        if let Some(file) = cx.facts.file(&edit.path) {
+            guard::file(cx, file, edit, notices);
+        }
+    }
+}
+
+/// The udev rules, where they are not what they should be.
+fn rules_edit(cx: &Context<'_>, notices: &mut Notices) -> Option<FileEdit> {
+    let text = match rules::compile(cx.state, cx.facts) {
+        Ok(text) => text,
+        Err(unwritable) => {
+            for rule in unwritable {
+                notices.error(
+                    "udev",
+                    format!("no udev rule can say this: {}", rule.why),
+                    Some(cx.place(rule.at)),
+                );
+            }
+            return None;
+        }
+    };
+    let file = &cx.facts.rules;
+    let ours = file
+        .image
+        .as_ref()
+        .is_none_or(|image| image.bytes.as_bytes().starts_with(rules::HEADER.as_bytes()));
+    if !ours && !text.is_empty() {
+        notices.error(
+            file.path.to_string(),
+            format!(
+                "`{}` is not ssdtune's: give it another name first",
+                file.path
+            ),
+            None,
+        );
+        return None;
+    }
+    if !ours {
+        return None;
+    }
+    let after = (!text.is_empty()).then(|| image_like(file, text.into_bytes(), 0o644));
+    edit(file, after)
+}
+
+/// fstab with the edits made, checked by reading it back.
+fn fstab_edit(
+    cx: &Context<'_>,
+    fstab: &Fstab,
+    edits: &[crate::format::fstab::Edit],
+    notices: &mut Notices,
+) -> Option<FileEdit> {
+    match fstab.edited(edits) {
+        Ok(bytes) => edit(
+            &cx.facts.fstab,
+            Some(image_like(&cx.facts.fstab, bytes, 0o644)),
+        ),
+        Err(error) => {
+            notices.error("fstab", format!("`{}`: {error}", cx.facts.fstab.path), None);
+            None
+        }
+    }
+}
+
+fn record_edit(file: &File, record: &Record) -> Option<FileEdit> {
+    let after = (!record.is_empty()).then(|| image_like(file, record.write(), 0o644));
+    edit(file, after)
+}
+
+/// New bytes with the metadata of what is there.
+fn image_like(file: &File, bytes: Vec<u8>, mode: u32) -> Image {
+    let bytes = Text(bytes);
+    match &file.image {
+        Some(image) => Image {
+            bytes,
+            ..image.clone()
+        },
+        None => Image {
+            bytes,
+            mode,
+            ..Image::default()
+        },
+    }
+}
+
+/// The edit of a file; none where it is that already.
+fn edit(file: &File, after: Option<Image>) -> Option<FileEdit> {
+    (file.image != after).then(|| FileEdit {
+        path: file.path.clone(),
+        resolved: file.resolved.clone(),
+        before: file.image.clone(),
+        after,
+    })
+}

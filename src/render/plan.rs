@@ -1,0 +1,277 @@
+//! A plan for people: 80 columns, alike disks folded, readable without colour.
+
+mod devices;
+mod mounts;
+
+use super::diff;
+use super::style::{ADD, CHANGE, ERROR, QUIET, REMOVE, TITLE, paint};
+use super::words::{WIDTH, count, visible, wrap};
+use crate::plan::{FileEdit, Notice, Plan, When, record, rules};
+
+/// How much is shown.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Detail {
+    /// Where each value was asked for, notes, and the record.
+    pub verbose: bool,
+    /// Generated files in full.
+    pub diff: bool,
+}
+
+/// The page; with styles, for a printer that strips them where they do not belong.
+pub fn page(plan: &Plan, detail: Detail) -> String {
+    let mut page = head(plan);
+    if plan.is_empty() && plan.errors.is_empty() {
+        notices(&mut page, plan, detail);
+        pending(&mut page, plan);
+        page.push_str("\nNothing to change: the machine is as the state says.\n");
+        return page;
+    }
+    if !plan.mounts.is_empty() {
+        title(&mut page, "Mounts");
+        mounts::section(&mut page, plan, detail);
+    }
+    if !plan.devices.is_empty() {
+        title(&mut page, "Disks");
+        devices::section(&mut page, plan, detail);
+    }
+    let files: Vec<&FileEdit> = plan
+        .files
+        .iter()
+        .filter(|edit| detail.verbose || edit.path.as_bytes() != record::PATH.as_bytes())
+        .collect();
+    if !files.is_empty() {
+        title(&mut page, "Files");
+        for edit in files {
+            file(&mut page, edit, detail);
+        }
+    }
+    pending(&mut page, plan);
+    notices(&mut page, plan, detail);
+    page.push('\n');
+    page.push_str(&summary(plan));
+    page
+}
+
+fn head(plan: &Plan) -> String {
+    let mut head = format!("{}, Linux {}", visible(&plan.host), visible(&plan.kernel));
+    if !plan.state.is_empty() {
+        let files: Vec<String> = plan.state.iter().map(|name| visible(name)).collect();
+        head.push_str(", state ");
+        head.push_str(&files.join(" "));
+    }
+    let mut page = wrap(&head, WIDTH).join("\n  ");
+    page.push('\n');
+    page
+}
+
+fn title(page: &mut String, text: &str) {
+    page.push('\n');
+    page.push_str(&paint(TITLE, text));
+    page.push('\n');
+}
+
+/// `~` changes, `+` comes, `-` goes, `!` is a side effect.
+fn mark(sign: char) -> String {
+    match sign {
+        '+' => paint(ADD, '+'),
+        '-' => paint(REMOVE, '-'),
+        other => paint(CHANGE, other),
+    }
+}
+
+/// Puts a tag at the right edge of a line of `used` characters, or on a line of its own.
+fn tagged(page: &mut String, line: &str, used: usize, tag: &str) {
+    page.push_str(line);
+    if !tag.is_empty() {
+        let length = tag.chars().count();
+        if used + 2 + length <= WIDTH {
+            page.push_str(&" ".repeat(WIDTH - used - length));
+            page.push_str(&paint(QUIET, tag));
+        } else {
+            for part in wrap(tag, WIDTH - 8) {
+                page.push_str("\n        ");
+                page.push_str(&paint(QUIET, part));
+            }
+        }
+    }
+    page.push('\n');
+}
+
+/// What is said of a change that is not "now and at every boot".
+fn tag(when: When, why: Option<&str>) -> String {
+    match (when, why) {
+        (When::NowAndBoot, _) => String::new(),
+        (When::Now, _) => "now".to_owned(),
+        (When::Boot, None) => "at next boot".to_owned(),
+        (When::Boot, Some(why)) => format!("at next boot: {why}"),
+    }
+}
+
+fn file(page: &mut String, edit: &FileEdit, detail: Detail) {
+    let path = visible(&edit.path.to_string());
+    let sign = match (&edit.before, &edit.after) {
+        (None, _) => '+',
+        (_, None) => '-',
+        _ => '~',
+    };
+    let mut line = format!("  {} {path}", mark(sign));
+    if edit.path != edit.resolved {
+        line.push_str(&format!(" -> {}", visible(&edit.resolved.to_string())));
+    }
+    let bytes = |image: &Option<crate::facts::Image>| {
+        image
+            .as_ref()
+            .map_or(Vec::new(), |image| image.bytes.0.clone())
+    };
+    let (before, after) = (bytes(&edit.before), bytes(&edit.after));
+    let generated = edit.path.as_bytes() == rules::PATH.as_bytes()
+        || edit.path.as_bytes() == record::PATH.as_bytes();
+    if generated && !detail.diff {
+        let about = if edit.path.as_bytes() == rules::PATH.as_bytes() {
+            let rules = after
+                .windows(b"\nLABEL=\"ssdtune_rule_".len())
+                .filter(|window| *window == b"\nLABEL=\"ssdtune_rule_")
+                .count();
+            match edit.after {
+                Some(_) => format!("{} (exact text: plan --diff)", count(rules, "rule")),
+                None => String::new(),
+            }
+        } else {
+            "what ssdtune first found".to_owned()
+        };
+        let used = 4 + path.chars().count();
+        line.push_str(&" ".repeat(3));
+        line.push_str(&paint(QUIET, &about));
+        let _ = used;
+        page.push_str(line.trim_end());
+        page.push('\n');
+        return;
+    }
+    page.push_str(&line);
+    page.push('\n');
+    for line in diff::hunks(&before, &after, if detail.diff { 3 } else { 1 }) {
+        page.push_str("    ");
+        page.push_str(&line);
+        page.push('\n');
+    }
+}
+
+fn pending(page: &mut String, plan: &Plan) {
+    if plan.pending.is_empty() {
+        return;
+    }
+    title(page, "Waiting for the next boot");
+    for pending in &plan.pending {
+        let now = pending
+            .now
+            .as_ref()
+            .map_or(String::new(), |now| format!(", now {now}"));
+        let text = format!(
+            "{} on {}{now}: {}",
+            pending.option, pending.target, pending.why
+        );
+        paragraph(page, "", &visible(&text));
+    }
+}
+
+fn notices(page: &mut String, plan: &Plan, detail: Detail) {
+    if !plan.errors.is_empty() {
+        title(page, "Errors");
+        for notice in &plan.errors {
+            paragraph(page, &paint(ERROR, "x "), &sentence(notice, true));
+        }
+    }
+    if !plan.warnings.is_empty() {
+        title(page, "Warnings");
+        let width = plan
+            .warnings
+            .iter()
+            .map(|notice| notice.name.chars().count())
+            .max()
+            .unwrap_or(0);
+        for notice in &plan.warnings {
+            let name = format!("{:<width$}  ", notice.name);
+            paragraph(page, &name, &sentence(notice, detail.verbose));
+        }
+    }
+    if detail.verbose && !plan.notes.is_empty() {
+        title(page, "Notes");
+        for notice in &plan.notes {
+            paragraph(page, "", &sentence(notice, true));
+        }
+    }
+}
+
+fn sentence(notice: &Notice, place: bool) -> String {
+    match &notice.origin {
+        Some(origin) if place => visible(&format!("{} ({origin})", notice.text)),
+        _ => visible(&notice.text),
+    }
+}
+
+/// A lead and wrapped text behind it, indented by two.
+fn paragraph(page: &mut String, lead: &str, text: &str) {
+    let width = anstream::adapter::strip_str(lead)
+        .to_string()
+        .chars()
+        .count();
+    let indent = " ".repeat(2 + width);
+    for (index, line) in wrap(text, WIDTH - 2 - width).iter().enumerate() {
+        if index == 0 {
+            page.push_str("  ");
+            page.push_str(lead);
+        } else {
+            page.push_str(&indent);
+        }
+        page.push_str(line);
+        page.push('\n');
+    }
+}
+
+/// `12 changes: 11 now and at every boot, 1 at next boot; 2 side effects.`
+fn summary(plan: &Plan) -> String {
+    let mut numbers = [0usize; 3];
+    let mut side_effects = 0;
+    let mut note = |when: When| {
+        numbers[match when {
+            When::NowAndBoot => 0,
+            When::Now => 1,
+            When::Boot => 2,
+        }] += 1;
+    };
+    for option in plan.mounts.iter().flat_map(|change| &change.options) {
+        note(option.when);
+    }
+    for setting in plan.devices.iter().flat_map(|change| &change.settings) {
+        if setting.side_effect {
+            side_effects += 1;
+        } else {
+            note(setting.when);
+        }
+    }
+    let total: usize = numbers.iter().sum();
+    let names = ["now and at every boot", "now", "at next boot"];
+    let parts: Vec<String> = numbers
+        .iter()
+        .zip(names)
+        .filter(|(number, _)| **number > 0)
+        .map(|(number, name)| format!("{number} {name}"))
+        .collect();
+    let mut text = match total {
+        0 => "Only files change".to_owned(),
+        _ => format!("{}: {}", count(total, "change"), parts.join(", ")),
+    };
+    if side_effects > 0 {
+        text.push_str("; ");
+        text.push_str(&count(side_effects, "side effect"));
+    }
+    text.push_str(".\n");
+    match plan.errors.len() {
+        0 => text.push_str("Nothing is changed yet.\n"),
+        errors => text.push_str(&format!(
+            "{} must be mended first: nothing can be applied.\n",
+            count(errors, "error")
+        )),
+    }
+    text
+}

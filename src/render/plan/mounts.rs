@@ -1,0 +1,105 @@
+//! The section on mounts: a line each, exceptions on lines of their own.
+
+use super::{Detail, mark, tag, tagged};
+use crate::plan::{LineChange, MountChange, OptionChange, Plan, When};
+use crate::render::words::{WIDTH, masked, visible};
+
+pub(super) fn section(page: &mut String, plan: &Plan, detail: Detail) {
+    let width = plan
+        .mounts
+        .iter()
+        .map(|change| visible(&change.target.to_string()).chars().count())
+        .max()
+        .unwrap_or(0)
+        .min(30);
+    for change in &plan.mounts {
+        one(page, change, width, detail);
+    }
+}
+
+fn one(page: &mut String, change: &MountChange, width: usize, detail: Detail) {
+    let sign = match change.line {
+        LineChange::Add => '+',
+        LineChange::Remove => '-',
+        LineChange::Edit | LineChange::Keep => '~',
+    };
+    let target = visible(&change.target.to_string());
+    let lead = format!("  {} {target:<width$}  ", mark(sign));
+    let indent = 6 + width.max(target.chars().count());
+    let mut first = true;
+    for (tag, group) in groups(change) {
+        let mut line = if first {
+            lead.clone()
+        } else {
+            " ".repeat(indent)
+        };
+        let mut used = indent;
+        if change.line == LineChange::Add {
+            line.push_str("tmpfs ");
+            used += 6;
+        }
+        first = false;
+        let mut fresh = true;
+        for option in group {
+            let piece = piece(change, option, detail);
+            let length = piece.chars().count();
+            if !fresh && used + 2 + length > WIDTH {
+                page.push_str(line.trim_end());
+                page.push('\n');
+                line = " ".repeat(indent);
+                used = indent;
+                fresh = true;
+            }
+            if !fresh {
+                let gap = if change.line == LineChange::Add {
+                    " "
+                } else {
+                    "  "
+                };
+                line.push_str(gap);
+                used += gap.len();
+            }
+            line.push_str(&piece);
+            used += length;
+            fresh = false;
+        }
+        tagged(page, line.trim_end(), used, &tag);
+    }
+}
+
+/// Options that share a tag, in their order.
+fn groups(change: &MountChange) -> Vec<(String, Vec<&OptionChange>)> {
+    let mut groups: Vec<(String, Vec<&OptionChange>)> = Vec::new();
+    for option in &change.options {
+        // What only concerns who mounts is never in effect live, and needs no remark.
+        let plain =
+            option.when == When::Boot && option.why.is_none() && change.line == LineChange::Edit;
+        let tag = if plain {
+            String::new()
+        } else {
+            tag(option.when, option.why.as_deref())
+        };
+        match groups.iter_mut().find(|(other, _)| *other == tag) {
+            Some((_, group)) => group.push(option),
+            None => groups.push((tag, vec![option])),
+        }
+    }
+    groups
+}
+
+fn piece(change: &MountChange, option: &OptionChange, detail: Detail) -> String {
+    let show = |text: &str| visible(&masked(text));
+    let mut piece = match (&option.from, &option.to) {
+        (Some(from), Some(to)) => format!("{} -> {}", show(from), show(to)),
+        (None, Some(to)) if change.line == LineChange::Add => show(to),
+        (None, Some(to)) => format!("+ {}", show(to)),
+        (Some(from), None) => format!("- {}", show(from)),
+        (None, None) => String::new(),
+    };
+    if detail.verbose
+        && let Some(origin) = &option.origin
+    {
+        piece.push_str(&format!(" ({})", visible(origin)));
+    }
+    piece
+}

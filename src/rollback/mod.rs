@@ -1,0 +1,370 @@
+//! Putting back: a plan like any other, made from snapshots and facts, carried out by apply.
+//!
+//! Pure. Snapshots are undone from the latest to the one that was asked for. What somebody else
+//! changed since stays; where both changed the same lines, that is a conflict.
+
+mod merge;
+mod mounts;
+
+use std::collections::BTreeMap;
+
+use crate::facts::{Device, Facts, File, Image, Recorded};
+use crate::format::text::Text;
+use crate::plan::queue::Queue;
+use crate::plan::{
+    DeviceChange, FileEdit, Identity, Notice, Plan, Reload, SettingChange, VERSION, When, devices,
+    record, rules,
+};
+use crate::snapshot::{Kind, Phase, Snapshot};
+
+/// What to go back to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum To {
+    /// As before the last apply that still stands.
+    Last,
+    /// As before snapshot N; later ones are undone too.
+    Before(u32),
+    /// As before ssdtune's first apply.
+    Original,
+}
+
+/// The snapshots that a rollback undoes, latest first, and the number it goes back before.
+///
+/// An apply and the rollback that undid it cancel out.
+pub fn choose(snapshots: &[Snapshot], to: &To) -> Result<(u32, Vec<Snapshot>), String> {
+    let standing = standing(snapshots);
+    let number = match to {
+        To::Last => {
+            standing
+                .last()
+                .ok_or("nothing to roll back: no apply stands")?
+                .number
+        }
+        To::Original => {
+            snapshots
+                .first()
+                .ok_or("nothing to roll back: there are no snapshots")?
+                .number
+        }
+        To::Before(number) => *number,
+    };
+    if !snapshots.iter().any(|snapshot| snapshot.number == number) {
+        return Err(format!(
+            "there is no snapshot {number}: `ssdtune history` lists them"
+        ));
+    }
+    let in_standing =
+        standing.iter().any(|snapshot| snapshot.number == number) || *to == To::Original;
+    let undone: Vec<Snapshot> = if in_standing {
+        standing
+            .into_iter()
+            .filter(|snapshot| snapshot.number >= number)
+            .rev()
+            .cloned()
+            .collect()
+    } else {
+        snapshots
+            .iter()
+            .filter(|snapshot| snapshot.number >= number && snapshot.phase != Phase::Undone)
+            .rev()
+            .cloned()
+            .collect()
+    };
+    if undone.is_empty() {
+        return Err("nothing to roll back: no apply stands".to_owned());
+    }
+    Ok((number, undone))
+}
+
+/// Applies whose effect still stands, oldest first.
+pub fn standing(snapshots: &[Snapshot]) -> Vec<&Snapshot> {
+    let mut standing: Vec<&Snapshot> = Vec::new();
+    for snapshot in snapshots {
+        match snapshot.kind {
+            _ if snapshot.phase == Phase::Undone => {}
+            Kind::Rollback { to: Some(to) } if snapshot.phase == Phase::Applied => {
+                standing.retain(|earlier| earlier.number < to);
+            }
+            _ => standing.push(snapshot),
+        }
+    }
+    standing
+}
+
+/// The plan that undoes snapshots, latest first.
+pub fn plan(undone: &[Snapshot], facts: &Facts, force: bool) -> Plan {
+    let mut plan = blank(facts);
+    for file in [&facts.rules, &facts.fstab, &facts.record] {
+        match file_back(undone, file, force) {
+            Ok(Some(edit)) => plan.files.push(edit),
+            Ok(None) => {}
+            Err(conflict) => plan.errors.push(notice(&file.path.to_string(), conflict)),
+        }
+    }
+    mounts::back(undone, facts, &mut plan);
+    queues_back(undone, facts, &mut plan);
+    finish(&mut plan, facts, undone);
+    plan
+}
+
+/// The plan that makes fstab what a hand-made copy says.
+pub fn plan_copy(copy: &[u8], facts: &Facts) -> Plan {
+    let mut plan = blank(facts);
+    let Some(image) = &facts.fstab.image else {
+        plan.errors.push(notice(
+            "fstab",
+            format!("`{}` is not there: copy the file by hand", facts.fstab.path),
+        ));
+        return plan;
+    };
+    let after = Image {
+        bytes: Text(copy.to_vec()),
+        ..image.clone()
+    };
+    mounts::check_copy(copy, facts, &mut plan);
+    if after != *image {
+        plan.files.push(FileEdit {
+            path: facts.fstab.path.clone(),
+            resolved: facts.fstab.resolved.clone(),
+            before: Some(image.clone()),
+            after: Some(after),
+        });
+    }
+    mounts::back(&[], facts, &mut plan);
+    finish(&mut plan, facts, &[]);
+    plan
+}
+
+fn blank(facts: &Facts) -> Plan {
+    Plan {
+        version: VERSION,
+        host: facts.host.clone(),
+        kernel: facts.kernel.clone(),
+        machine_id: facts.machine_id.clone(),
+        boot_id: facts.boot_id.clone(),
+        ..Plan::default()
+    }
+}
+
+fn finish(plan: &mut Plan, facts: &Facts, undone: &[Snapshot]) {
+    let edits = |path: &[u8]| plan.files.iter().any(|edit| edit.path.as_bytes() == path);
+    plan.reload = Reload {
+        systemd: edits(facts.fstab.path.as_bytes()),
+        udev: edits(rules::PATH.as_bytes()),
+        masks: Vec::new(),
+    };
+    for snapshot in undone {
+        if snapshot.machine_id != facts.machine_id {
+            plan.errors.push(notice(
+                "machine",
+                format!(
+                    "snapshot {} was made on another machine (`{}`): its files would not boot this one",
+                    snapshot.number, snapshot.plan.host
+                ),
+            ));
+        }
+    }
+    crate::plan::obstacles(plan, facts);
+}
+
+fn notice(name: &str, text: String) -> Notice {
+    Notice {
+        name: name.to_owned(),
+        text,
+        origin: None,
+    }
+}
+
+/// One file as it was, with what others changed since.
+fn file_back(undone: &[Snapshot], file: &File, force: bool) -> Result<Option<FileEdit>, String> {
+    let mut image = file.image.clone();
+    for snapshot in undone {
+        let Some(edit) = snapshot
+            .plan
+            .files
+            .iter()
+            .find(|edit| edit.path == file.path)
+        else {
+            continue;
+        };
+        // An interrupted apply may not have come to this file yet.
+        if image == edit.before && snapshot.phase != Phase::Applied {
+            continue;
+        }
+        image = step_back(edit, image, &file.path, snapshot.number, force)?;
+    }
+    Ok((image != file.image).then(|| FileEdit {
+        path: file.path.clone(),
+        resolved: file.resolved.clone(),
+        before: file.image.clone(),
+        after: image,
+    }))
+}
+
+fn step_back(
+    edit: &FileEdit,
+    now: Option<Image>,
+    path: &Text,
+    number: u32,
+    force: bool,
+) -> Result<Option<Image>, String> {
+    if now == edit.after || path.as_bytes() == record::PATH.as_bytes() {
+        return Ok(edit.before.clone());
+    }
+    if now == edit.before {
+        return Ok(now);
+    }
+    match (&edit.before, &edit.after, &now) {
+        (Some(before), Some(after), Some(now)) => {
+            let merged = merge::three_way(
+                after.bytes.as_bytes(),
+                before.bytes.as_bytes(),
+                now.bytes.as_bytes(),
+            );
+            match merged {
+                // Owner, mode and attributes are those of today: somebody set them.
+                Ok(bytes) => Ok(Some(Image {
+                    bytes: Text(bytes),
+                    ..now.clone()
+                })),
+                Err(_) if force => Ok(Some(before.clone())),
+                Err(lines) => Err(format!(
+                    "`{path}` was changed since apply {number} in the same place ({lines}): mend it by hand, or say `--force` to lose that change"
+                )),
+            }
+        }
+        _ if force => Ok(edit.before.clone()),
+        (None, Some(_), Some(_)) => Err(format!(
+            "`{path}` was changed since apply {number} made it: say `--force` to remove it all the same"
+        )),
+        _ => Err(format!(
+            "`{path}` was removed or made anew since apply {number}: say `--force` to put back what was there"
+        )),
+    }
+}
+
+/// Queues as they were: what the snapshots changed, and what that reset.
+fn queues_back(undone: &[Snapshot], facts: &Facts, plan: &mut Plan) {
+    let mut goals: BTreeMap<String, Queue> = BTreeMap::new();
+    for snapshot in undone {
+        for change in &snapshot.plan.devices {
+            let Some((name, device)) = find(&change.device, facts) else {
+                plan.warnings.push(notice(
+                    "gone",
+                    format!("`{}` is not there any more, or is another disk now: its queue is left alone", change.device.name),
+                ));
+                continue;
+            };
+            let goal = goals
+                .entry(name.to_owned())
+                .or_insert_with(|| devices::current(device));
+            step_queue(change, goal);
+        }
+    }
+    for (name, goal) in goals {
+        let device = &facts.devices[&name];
+        let before = devices::current(device);
+        let settings = rows(&before, &goal);
+        if settings.is_empty() {
+            continue;
+        }
+        plan.devices.push(DeviceChange {
+            device: devices::identity(&name, device),
+            under: crate::plan::layers::mounts_over(facts, &name),
+            on: Vec::new(),
+            before,
+            after: goal,
+            settings,
+        });
+    }
+    plan.devices
+        .sort_by_key(|change| crate::plan::layers::depth(facts, &change.device.name));
+}
+
+/// Takes one change back, in a queue that may have been changed again since.
+fn step_queue(change: &DeviceChange, goal: &mut Queue) {
+    let switched = change.before.scheduler() != change.after.scheduler();
+    if switched {
+        goal.0.retain(|key, _| {
+            !key.0.reset_by_scheduler_switch()
+                && !matches!(key.0.place, crate::knowledge::attributes::Place::Iosched(_))
+        });
+    }
+    let touched: Vec<&str> = change.settings.iter().map(|row| row.key.as_str()).collect();
+    for (key, value) in &change.before.0 {
+        let reset = switched
+            && (key.0.reset_by_scheduler_switch()
+                || matches!(key.0.place, crate::knowledge::attributes::Place::Iosched(_)));
+        if reset || touched.contains(&key.0.key().as_str()) {
+            goal.0.insert(*key, value.clone());
+        }
+    }
+}
+
+/// The device that a snapshot means, under the name that it has now.
+fn find<'a>(identity: &Identity, facts: &'a Facts) -> Option<(&'a str, &'a Device)> {
+    let same = |device: &Device| {
+        device.serial == identity.serial
+            && device.wwn == identity.wwn
+            && device.dm_uuid == identity.dm_uuid
+            && device.model == identity.model
+    };
+    let unique = identity.serial.is_some() || identity.wwn.is_some() || identity.dm_uuid.is_some();
+    if let Some((name, device)) = facts.devices.get_key_value(&identity.name)
+        && same(device)
+        && (unique
+            || device.diskseq.is_none()
+            || identity.diskseq.is_none()
+            || device.diskseq == identity.diskseq
+            || device.number == identity.number)
+    {
+        return Some((name, device));
+    }
+    unique
+        .then(|| facts.devices.iter().find(|(_, device)| same(device)))
+        .flatten()
+        .map(|(name, device)| (name.as_str(), device))
+}
+
+fn rows(before: &Queue, after: &Queue) -> Vec<SettingChange> {
+    let mut rows = Vec::new();
+    for (key, value) in &after.0 {
+        let now = before.get(key.0);
+        if now == Some(value) {
+            continue;
+        }
+        if now.is_none() && key.0.default_number() == value.0 {
+            continue;
+        }
+        rows.push(SettingChange {
+            key: key.0.key(),
+            from: now.map(|now| now.0.clone()),
+            to: Some(value.0.clone()),
+            side_effect: false,
+            when: When::Now,
+            origin: None,
+            remark: None,
+        });
+    }
+    rows
+}
+
+/// The devices and attributes that snapshots changed: what a rollback needs to read.
+pub fn touched(undone: &[Snapshot]) -> Vec<Recorded> {
+    undone
+        .iter()
+        .flat_map(|snapshot| &snapshot.plan.devices)
+        .map(|change| Recorded {
+            name: change.device.name.clone(),
+            serial: change.device.serial.clone(),
+            wwn: change.device.wwn.clone(),
+            attributes: change
+                .before
+                .0
+                .keys()
+                .chain(change.after.0.keys())
+                .map(|key| key.0)
+                .collect(),
+        })
+        .collect()
+}
