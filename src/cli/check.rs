@@ -5,13 +5,15 @@ use std::path::PathBuf;
 use super::{Common, Error, Exit, load, output};
 use crate::render::words::count;
 
-/// Check state files without looking at the machine
+/// Check state files, without looking at the machine
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Example:
-  ssdtune check examples/*.toml             each with those before it; in a commit hook, say")]
+Examples:
+  ssdtune check state.toml
+  ssdtune check fleet/                     all *.toml of a folder, read together
+                                           in name order; in a commit hook, say")]
 pub struct Args {
-    /// State files or folders of them, read together; later ones win
+    /// State files or folders, read together, later ones win
     #[arg(required = true)]
     state: Vec<PathBuf>,
 }

@@ -56,7 +56,8 @@ fn sources(paths: &[PathBuf], common: &Common) -> Result<Vec<PathBuf>, Error> {
             files.extend(found);
         } else if paths.is_empty() {
             return Err(Error::usage(format!(
-                "there is no `{}`: name a state file (the examples folder has some), or put one there",
+                "no state file is named and there is no folder `{}`: write `ssdtune plan FILE`, or put \
+                 state files there (the examples folder of ssdtune has some to begin with)",
                 path.display()
             )));
         } else {
@@ -87,7 +88,9 @@ fn folder(path: &Path) -> Result<Vec<PathBuf>, Error> {
 
 fn read(path: &Path, strict: bool) -> Result<Source, Error> {
     let shown = path.display();
-    let meta = fs_err::metadata(path).map_err(|error| Error::usage(error.to_string()))?;
+    let unread =
+        |error: std::io::Error| Error::usage(format!("state file `{shown}`: {}", plain(&error)));
+    let meta = path.metadata().map_err(unread)?;
     if !meta.is_file() {
         return Err(Error::usage(format!("`{shown}` is no regular file")));
     }
@@ -100,7 +103,7 @@ fn read(path: &Path, strict: bool) -> Result<Source, Error> {
     if strict {
         trusted(path, &meta)?;
     }
-    let bytes = fs_err::read(path).map_err(|error| Error::usage(error.to_string()))?;
+    let bytes = std::fs::read(path).map_err(unread)?;
     let text = String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         let line = error.as_bytes()[..at]
@@ -114,6 +117,15 @@ fn read(path: &Path, strict: bool) -> Result<Source, Error> {
         name: path.to_string_lossy().into_owned(),
         text,
     })
+}
+
+/// The usual errors in plain words.
+fn plain(error: &std::io::Error) -> String {
+    match error.kind() {
+        std::io::ErrorKind::NotFound => "there is no such file".to_owned(),
+        std::io::ErrorKind::PermissionDenied => "it may not be read".to_owned(),
+        _ => error.to_string(),
+    }
 }
 
 /// Run as root, a state file is an order to root: nobody else may be able to write it.
@@ -151,6 +163,12 @@ pub fn facts(file: Option<&Path>, scope: &Scope<'_>, common: &Common) -> Result<
     let Some(path) = file else {
         return Ok(gather(&common.root(), scope));
     };
-    let bytes = fs_err::read(path).map_err(|error| Error::usage(error.to_string()))?;
+    let bytes = std::fs::read(path).map_err(|error| {
+        Error::usage(format!(
+            "facts file `{}`: {}",
+            path.display(),
+            plain(&error)
+        ))
+    })?;
     Facts::read(&bytes).map_err(|why| Error::usage(format!("`{}`: {why}", path.display())))
 }
