@@ -27,7 +27,7 @@ pub struct Args {
 
 pub fn run(args: &Args, common: &Common) -> Result<Exit, Error> {
     carry_out::need_root("apply")?;
-    let state = load::state(&args.state, common)?;
+    let state = load::state(&args.state, load::Purpose::CarryOut, common)?;
     let _lock = carry_out::lock(common)?;
     let store = Store::open(common.root());
     carry_out::no_interrupted(&store)?;

@@ -19,7 +19,7 @@ pub struct Args {
 }
 
 pub fn run(args: &Args, common: &Common) -> Result<Exit, Error> {
-    let state = load::state(&args.state, common)?;
+    let state = load::state(&args.state, load::Purpose::Check, common)?;
     let rules = state.mounts.len() + state.tmpfs.len() + state.devices.len();
     if common.json {
         output::json(&serde_json::json!({ "sound": true, "rules": rules }))?;

@@ -13,13 +13,35 @@ use crate::state::{self, DEFAULT_DIR, DesiredState, Source};
 /// A state file larger than this is none.
 const MOST: u64 = 16 << 20;
 
+/// What a state is read for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Purpose {
+    /// To be looked at in itself.
+    Check,
+    /// To show what it would change.
+    Show,
+    /// To change the machine.
+    CarryOut,
+}
+
 /// Reads the state files: those named, the `*.toml` of folders named, or of the default folder.
-pub fn state(paths: &[PathBuf], common: &Common) -> Result<DesiredState, Error> {
+///
+/// What a root's plan is made from must be root's own, if the plan is to be carried out; else the
+/// reader is told that it would not be.
+pub fn state(paths: &[PathBuf], purpose: Purpose, common: &Common) -> Result<DesiredState, Error> {
     let sources = sources(paths, common)?;
-    let strict = nix::unistd::geteuid().is_root();
+    let root = nix::unistd::geteuid().is_root();
     let mut texts = Vec::with_capacity(sources.len());
     for path in &sources {
-        texts.push(read(path, strict)?);
+        let (source, distrust) = read(path)?;
+        texts.push(source);
+        match (distrust, purpose) {
+            (Some(why), Purpose::CarryOut) if root => return Err(Error::usage(why)),
+            (Some(why), Purpose::Show) if root && !common.quiet => {
+                output::warning(&format!("`apply` will refuse this state file: {why}"));
+            }
+            _ => {}
+        }
     }
     state::parse(&texts).map_err(|found| {
         output::say(problems(&texts, &found).trim_end());
@@ -86,7 +108,8 @@ fn folder(path: &Path) -> Result<Vec<PathBuf>, Error> {
     Ok(files)
 }
 
-fn read(path: &Path, strict: bool) -> Result<Source, Error> {
+/// A state file, and why root should not follow it.
+fn read(path: &Path) -> Result<(Source, Option<String>), Error> {
     let shown = path.display();
     let unread =
         |error: std::io::Error| Error::usage(format!("state file `{shown}`: {}", plain(&error)));
@@ -100,9 +123,6 @@ fn read(path: &Path, strict: bool) -> Result<Source, Error> {
             meta.len()
         )));
     }
-    if strict {
-        trusted(path, &meta)?;
-    }
     let bytes = std::fs::read(path).map_err(unread)?;
     let text = String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
@@ -113,10 +133,11 @@ fn read(path: &Path, strict: bool) -> Result<Source, Error> {
             + 1;
         Error::usage(format!("`{shown}` line {line}: not UTF-8, as TOML must be"))
     })?;
-    Ok(Source {
+    let source = Source {
         name: path.to_string_lossy().into_owned(),
         text,
-    })
+    };
+    Ok((source, distrust(path, &meta)))
 }
 
 /// The usual errors in plain words.
@@ -129,23 +150,23 @@ fn plain(error: &std::io::Error) -> String {
 }
 
 /// Run as root, a state file is an order to root: nobody else may be able to write it.
-fn trusted(path: &Path, meta: &Metadata) -> Result<(), Error> {
+fn distrust(path: &Path, meta: &Metadata) -> Option<String> {
     let shown = path.display();
     let sudo = std::env::var("SUDO_UID")
         .ok()
         .and_then(|uid| uid.parse::<u32>().ok());
     if meta.uid() != 0 && Some(meta.uid()) != sudo {
-        return Err(Error::usage(format!(
+        return Some(format!(
             "`{shown}` belongs to user {}, who could tell root what to do: `chown root {shown}`",
             meta.uid()
-        )));
+        ));
     }
     if meta.mode() & 0o022 != 0 {
-        return Err(Error::usage(format!(
+        return Some(format!(
             "`{shown}` can be written by others than its owner: `chmod go-w {shown}`"
-        )));
+        ));
     }
-    Ok(())
+    None
 }
 
 /// What a state asks to know of the machine.

@@ -35,7 +35,7 @@ pub struct Args {
 }
 
 pub fn run(args: &Args, common: &Common) -> Result<Exit, Error> {
-    let state = load::state(&args.state, common)?;
+    let state = load::state(&args.state, load::Purpose::Show, common)?;
     let scope = load::scope(&state, common);
     let facts = load::facts(args.facts.as_deref(), &scope, common)?;
     let plan = crate::plan::plan(&state, &facts, common.only());

@@ -24,7 +24,7 @@ pub struct Args {
 }
 
 pub fn run(args: &Args, common: &Common) -> Result<Exit, Error> {
-    let state = load::state(&args.state, common)?;
+    let state = load::state(&args.state, load::Purpose::Show, common)?;
     let scope = load::scope(&state, common);
     let facts = load::facts(None, &scope, common)?;
     let plan = crate::plan::plan(&state, &facts, common.only());
