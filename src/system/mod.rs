@@ -18,6 +18,7 @@ mod mount;
 mod node;
 mod place;
 mod run;
+pub mod simulated;
 mod unit;
 mod words;
 
