@@ -72,9 +72,7 @@ pub fn run(job: Job<'_>, store: &Store, common: &Common) -> Result<Exit, Error> 
                 &json!({ "changed": false, "reboot_needed": false, "errors": plan.errors }),
             )?;
         } else if common.quiet {
-            for notice in &plan.errors {
-                output::error(&notice.text);
-            }
+            super::plan::errors(&plan);
         }
         return Ok(Exit::Failed);
     }

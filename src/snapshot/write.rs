@@ -74,9 +74,17 @@ impl Store {
     /// was undone completely.
     ///
     /// # Errors
-    /// What is left of it then is whole, or has no manifest and goes with the next
-    /// [`Store::prune`].
+    /// `AlreadyExists` where another snapshot has its number: that one stays. Otherwise, what is
+    /// left of it is whole, or has no manifest and goes with the next [`Store::prune`].
     pub fn discard(&self, system: &mut dyn System, snapshot: &Snapshot) -> io::Result<()> {
+        if let Ok(found) = self.read(snapshot.number)
+            && (found.at, &found.plan) != (snapshot.at, &snapshot.plan)
+        {
+            return Err(io::Error::new(
+                io::ErrorKind::AlreadyExists,
+                format!("snapshot {} is another one: it stays", snapshot.number),
+            ));
+        }
         self.forget(system, snapshot.number, snapshot.fstab_before())
     }
 

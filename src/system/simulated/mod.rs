@@ -16,8 +16,7 @@ use rustix::io::Errno;
 
 use super::words::{failed, refused};
 use super::{Effect, Live, System, read_file, stand};
-use crate::facts::Scope;
-use crate::facts::{Facts, File, Image, Unit};
+use crate::facts::{Facts, File, Image, Scope, Unit};
 use crate::format::text::Text;
 use queue::Hidden;
 
