@@ -57,7 +57,10 @@ fn every_case_gives_its_plan() {
             Ok(state) => {
                 let plan = case.plan(state);
                 let file = |path: &str| {
-                    let edit = plan.files.iter().find(|edit| edit.path.to_string() == path)?;
+                    let edit = plan
+                        .files
+                        .iter()
+                        .find(|edit| edit.path.to_string() == path)?;
                     Some(edit.after.as_ref()?.bytes.as_bytes().to_vec())
                 };
                 let page = case.page(&plan);

@@ -67,7 +67,13 @@ fn queue(device: &mut Device, change: &DeviceChange) {
         }
         let names: Vec<String> = names
             .into_iter()
-            .map(|name| if name == next { format!("[{name}]") } else { name })
+            .map(|name| {
+                if name == next {
+                    format!("[{name}]")
+                } else {
+                    name
+                }
+            })
             .collect();
         device.queue.insert("scheduler".to_owned(), names.join(" "));
         device.iosched.clear();
@@ -83,10 +89,14 @@ fn queue(device: &mut Device, change: &DeviceChange) {
         match attribute.place {
             _ if attribute.name == "scheduler" => {}
             Place::Queue => {
-                device.queue.insert(attribute.name.to_owned(), value.0.clone());
+                device
+                    .queue
+                    .insert(attribute.name.to_owned(), value.0.clone());
             }
             Place::Iosched(_) => {
-                device.iosched.insert(attribute.name.to_owned(), value.0.clone());
+                device
+                    .iosched
+                    .insert(attribute.name.to_owned(), value.0.clone());
             }
         }
     }

@@ -1,6 +1,10 @@
 //! A folder of `tests/plan` as a state and the facts of a machine.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
 
 use std::fs;
 use std::path::PathBuf;
@@ -53,9 +57,7 @@ impl Case {
         let read = |file: &str| fs::read(folder.join(file)).ok();
         let text = |file: &str| read(file).map(|bytes| String::from_utf8(bytes).unwrap());
         let mut facts = read("facts.json").unwrap_or_else(|| match text("machine") {
-            Some(machine) => {
-                fs::read(format!("tests/machines/{}.json", machine.trim())).unwrap()
-            }
+            Some(machine) => fs::read(format!("tests/machines/{}.json", machine.trim())).unwrap(),
             None => fs::read("tests/plan/plain.json").unwrap(),
         });
         if let Some(patch) = read("merge.json") {
@@ -65,8 +67,7 @@ impl Case {
             merge(&mut json, patch);
             facts = serde_json::to_vec(&json).unwrap();
         }
-        let mut facts =
-            Facts::read(&facts).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let mut facts = Facts::read(&facts).unwrap_or_else(|error| panic!("{name}: {error}"));
         if let Some(bytes) = read("fstab") {
             facts.fstab.image.get_or_insert_default().bytes = Text(bytes);
         }
@@ -157,6 +158,9 @@ fn mount(entry: &mountinfo::Entry<'_>) -> Mount {
         flags: entry.flags().map(str::to_owned).collect(),
         fstype: entry.fstype.to_owned(),
         source: Text(entry.source.to_vec()),
-        options: entry.options().map(|option| Text(option.to_vec())).collect(),
+        options: entry
+            .options()
+            .map(|option| Text(option.to_vec()))
+            .collect(),
     }
 }

@@ -162,6 +162,7 @@ fn new_line(cx: &Context<'_>, target: &str, record: &mut Record, out: &mut Outco
             Found {
                 found: None,
                 wrote: Some(token.clone()),
+                under: None,
             },
         );
         list.push(b',');
