@@ -3,6 +3,7 @@
 mod between;
 mod line;
 mod live;
+mod masks;
 mod missing;
 mod tmpfs;
 mod wishes;
@@ -16,6 +17,7 @@ use crate::format::fstab::{Edit, Fstab, Kind};
 use crate::format::text::Text;
 pub(crate) use between::between;
 pub(crate) use live::same_flags;
+pub(crate) use masks::{masks, unmasks};
 pub(super) use wishes::Wish;
 
 /// What came of the rules on mounts.
@@ -23,7 +25,6 @@ pub(super) struct Outcome {
     pub changes: Vec<MountChange>,
     pub pending: Vec<Pending>,
     pub edits: Vec<Edit>,
-    pub masks: Vec<String>,
 }
 
 /// Decides over every line that a rule, a tmpfs rule or the record names.
@@ -37,7 +38,6 @@ pub(super) fn decide(
         changes: Vec::new(),
         pending: Vec::new(),
         edits: Vec::new(),
-        masks: Vec::new(),
     };
     let mut superblocks = Superblocks::default();
     let duplicates = duplicates(fstab);

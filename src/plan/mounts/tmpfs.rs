@@ -171,7 +171,6 @@ fn new_line(cx: &Context<'_>, target: &str, record: &mut Record, out: &mut Outco
         row.origin = Some(cx.place(origin));
         rows.push(row);
     }
-    let mounted = cx.facts.mount_at(target.as_bytes());
     out.edits.push(Edit::Append {
         fields: NewEntry {
             source: b"tmpfs".to_vec(),
@@ -189,9 +188,6 @@ fn new_line(cx: &Context<'_>, target: &str, record: &mut Record, out: &mut Outco
         options: rows,
         live: None,
     });
-    if cx.facts.systemd && mounted.is_none() {
-        out.masks.push(crate::facts::mount_unit(target.as_bytes()));
-    }
     if !record.added.iter().any(|added| added == target) {
         record.added.push(target.to_owned());
     }
