@@ -57,7 +57,10 @@ fn every_case_gives_its_plan() {
             Ok(state) => {
                 let plan = case.plan(state);
                 let file = |path: &str| {
-                    let edit = plan.files.iter().find(|edit| edit.path.to_string() == path)?;
+                    let edit = plan
+                        .files
+                        .iter()
+                        .find(|edit| edit.path.to_string() == path)?;
                     Some(edit.after.as_ref()?.bytes.as_bytes().to_vec())
                 };
                 let page = case.page(&plan);
@@ -92,6 +95,34 @@ fn a_second_plan_is_empty() {
             case.page(&again)
         );
     }
+}
+
+/// Every state of the cases on every machine: whatever may be applied leaves nothing to do.
+#[test]
+fn a_second_plan_is_empty_on_other_machines() {
+    let machines = plan_case::machines();
+    let cases = Case::all();
+    let mut applied_plans = 0;
+    for case in &cases {
+        let Ok(state) = case.state() else { continue };
+        for (name, facts) in &machines {
+            let plan = case.plan_of(&state, facts);
+            let _ = case.page(&plan);
+            if !plan.errors.is_empty() || plan.is_empty() {
+                continue;
+            }
+            applied_plans += 1;
+            let again = case.plan_of(&state, &applied::applied(facts, &plan));
+            assert!(
+                again.is_empty(),
+                "{} on {name}: after apply of\n{}a second plan has\n{}",
+                case.name,
+                case.page(&plan),
+                case.page(&again)
+            );
+        }
+    }
+    assert!(applied_plans > 300, "only {applied_plans} plans");
 }
 
 #[test]

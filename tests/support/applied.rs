@@ -46,9 +46,7 @@ fn remounted(facts: &mut Facts, change: &MountChange) {
             let option = option.to_string();
             option.split('=').next() != Some(name) && format!("no{option}") != *token
         });
-        if !token.starts_with("no") {
-            mount.options.push(Text::from(token.as_str()));
-        }
+        mount.options.push(Text::from(token.as_str()));
     }
 }
 
@@ -67,7 +65,13 @@ fn queue(device: &mut Device, change: &DeviceChange) {
         }
         let names: Vec<String> = names
             .into_iter()
-            .map(|name| if name == next { format!("[{name}]") } else { name })
+            .map(|name| {
+                if name == next {
+                    format!("[{name}]")
+                } else {
+                    name
+                }
+            })
             .collect();
         device.queue.insert("scheduler".to_owned(), names.join(" "));
         device.iosched.clear();
@@ -83,10 +87,14 @@ fn queue(device: &mut Device, change: &DeviceChange) {
         match attribute.place {
             _ if attribute.name == "scheduler" => {}
             Place::Queue => {
-                device.queue.insert(attribute.name.to_owned(), value.0.clone());
+                device
+                    .queue
+                    .insert(attribute.name.to_owned(), value.0.clone());
             }
             Place::Iosched(_) => {
-                device.iosched.insert(attribute.name.to_owned(), value.0.clone());
+                device
+                    .iosched
+                    .insert(attribute.name.to_owned(), value.0.clone());
             }
         }
     }

@@ -1,6 +1,11 @@
 //! A folder of `tests/plan` as a state and the facts of a machine.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+#![allow(dead_code, reason = "each test file takes what it needs")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
 
 use std::fs;
 use std::path::PathBuf;
@@ -53,9 +58,7 @@ impl Case {
         let read = |file: &str| fs::read(folder.join(file)).ok();
         let text = |file: &str| read(file).map(|bytes| String::from_utf8(bytes).unwrap());
         let mut facts = read("facts.json").unwrap_or_else(|| match text("machine") {
-            Some(machine) => {
-                fs::read(format!("tests/machines/{}.json", machine.trim())).unwrap()
-            }
+            Some(machine) => fs::read(format!("tests/machines/{}.json", machine.trim())).unwrap(),
             None => fs::read("tests/plan/plain.json").unwrap(),
         });
         if let Some(patch) = read("merge.json") {
@@ -65,8 +68,7 @@ impl Case {
             merge(&mut json, patch);
             facts = serde_json::to_vec(&json).unwrap();
         }
-        let mut facts =
-            Facts::read(&facts).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let mut facts = Facts::read(&facts).unwrap_or_else(|error| panic!("{name}: {error}"));
         if let Some(bytes) = read("fstab") {
             facts.fstab.image.get_or_insert_default().bytes = Text(bytes);
         }
@@ -128,6 +130,24 @@ impl Case {
     }
 }
 
+/// The machines of `tests/machines` and those that cases bring.
+pub fn machines() -> Vec<(String, Facts)> {
+    let mut machines = Vec::new();
+    for entry in fs::read_dir("tests/machines").unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|ending| ending == "json") {
+            let facts = Facts::read(&fs::read(&path).unwrap()).unwrap();
+            machines.push((path.display().to_string(), facts));
+        }
+    }
+    let own = Case::all()
+        .into_iter()
+        .filter(|case| case.path("facts.json").exists() || case.path("mountinfo").exists());
+    machines.extend(own.map(|case| (case.name, case.facts)));
+    assert!(machines.len() > 20);
+    machines
+}
+
 /// RFC 7396: what is null goes, objects are merged, all else is replaced.
 fn merge(into: &mut Json, patch: Json) {
     let Json::Object(patch) = patch else {
@@ -157,6 +177,9 @@ fn mount(entry: &mountinfo::Entry<'_>) -> Mount {
         flags: entry.flags().map(str::to_owned).collect(),
         fstype: entry.fstype.to_owned(),
         source: Text(entry.source.to_vec()),
-        options: entry.options().map(|option| Text(option.to_vec())).collect(),
+        options: entry
+            .options()
+            .map(|option| Text(option.to_vec()))
+            .collect(),
     }
 }
