@@ -98,11 +98,6 @@ fn moved(plan: &Plan, fresh: &Plan) -> Option<String> {
     if plan.machine_id != fresh.machine_id || plan.host != fresh.host {
         return Some("the machine".to_owned());
     }
-    for edit in &plan.files {
-        if !fresh.files.contains(edit) {
-            return Some(format!("`{}`", edit.path));
-        }
-    }
     for change in &plan.mounts {
         if !fresh.mounts.contains(change) {
             return Some(format!("the mount of `{}`", change.target));
@@ -111,6 +106,12 @@ fn moved(plan: &Plan, fresh: &Plan) -> Option<String> {
     for change in &plan.devices {
         if !fresh.devices.contains(change) {
             return Some(format!("the queue of `{}`", change.device.name));
+        }
+    }
+    // Last: what files shall hold follows from the rest.
+    for edit in &plan.files {
+        if !fresh.files.contains(edit) {
+            return Some(format!("`{}`", edit.path));
         }
     }
     (plan != fresh).then(|| "something that it depends on".to_owned())
