@@ -74,7 +74,8 @@ pub fn plan(state: &DesiredState, facts: &Facts, only: Only) -> Plan {
     let reload = Reload {
         systemd: files.iter().any(|file| file.path == facts.fstab.path),
         udev: edits(rules::PATH),
-        masks: mounts.masks,
+        masks: mounts::masks(facts, &mounts.changes),
+        unmasks: mounts::unmasks(facts, &mounts.changes),
     };
     Plan {
         version: VERSION,

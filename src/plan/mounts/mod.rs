@@ -5,6 +5,7 @@ mod between;
 mod line;
 mod lines;
 mod live;
+mod masks;
 mod missing;
 mod tmpfs;
 mod wishes;
@@ -20,6 +21,7 @@ use crate::format::text::Text;
 pub(crate) use between::between;
 use lines::Lines;
 pub(crate) use live::same_flags;
+pub(crate) use masks::{masks, unmasks};
 use wishes::Rules;
 pub(super) use wishes::Wish;
 
@@ -29,7 +31,6 @@ pub(super) struct Outcome {
     pub changes: Vec<MountChange>,
     pub pending: Vec<Pending>,
     pub edits: Vec<Edit>,
-    pub masks: Vec<String>,
 }
 
 /// What deciding over one line leaves for the others.

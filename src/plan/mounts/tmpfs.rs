@@ -153,10 +153,6 @@ fn new_line<'a>(
     if !deciding.record.added.iter().any(|added| added == target) {
         deciding.record.added.push(target.to_owned());
     }
-    let mounted = cx.layers.mount_at(target.as_bytes());
-    if cx.facts.systemd && mounted.is_none() {
-        out.masks.push(crate::facts::mount_unit(target.as_bytes()));
-    }
     let list = match decided.edit {
         Some(Edit::Options { list, .. }) => list,
         _ => b"defaults".to_vec(),
