@@ -53,7 +53,11 @@ pub fn page(plan: &Plan, detail: Detail) -> String {
 }
 
 fn head(plan: &Plan) -> String {
-    let mut head = format!("{}, Linux {}", visible(&plan.host), visible(&plan.kernel));
+    let mut head = visible(&plan.host);
+    // A system that is not running has no kernel.
+    if !plan.kernel.is_empty() {
+        head.push_str(&format!(", Linux {}", visible(&plan.kernel)));
+    }
     if !plan.state.is_empty() {
         let files: Vec<String> = plan.state.iter().map(|name| visible(name)).collect();
         head.push_str(", state ");
