@@ -210,6 +210,16 @@ pub fn by_key(key: &str) -> Option<&'static Attribute> {
     }
 }
 
+/// The other name of an attribute's variable, where the kernel gives it two files (bfq's slice_idle
+/// and slice_idle_us): each sets the other.
+pub fn twin(attribute: &Attribute) -> Option<&'static Attribute> {
+    let mut others = attribute
+        .resets
+        .iter()
+        .filter_map(|name| find(name, attribute.place));
+    others.find(|other| other.resets.contains(&attribute.name))
+}
+
 impl Attribute {
     /// What rows are made from.
     const BLANK: Self = Self {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::ignore::covers;
 use super::{At, DeviceRule, Ignore, Origin, Setting};
 use crate::knowledge::Scheduler;
-use crate::knowledge::attributes::Attribute;
+use crate::knowledge::attributes::{self, Attribute};
 
 /// What is wanted and where that was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -114,7 +114,12 @@ impl<'a> Wanted<'a> {
         }
         for wanted in rule.settings.iter().filter(|setting| part.has(setting)) {
             let key = (wanted.attribute, wanted.under);
-            let before = self.settings.remove(&key);
+            // Two names of one variable: the later wish replaces the earlier one under either.
+            let twin = attributes::twin(wanted.attribute);
+            let before = self
+                .settings
+                .remove(&key)
+                .or_else(|| self.settings.remove(&(twin?, wanted.under)));
             let overridden = before.map_or_else(Vec::new, |before| {
                 replaced(before.overridden, before.wanted.value.origin)
             });
@@ -240,6 +245,19 @@ mod tests {
             wanted.scheduler.as_ref().unwrap().wanted.value,
             [Scheduler::Bfq]
         );
+    }
+
+    #[test]
+    fn a_later_rule_wins_over_the_other_name_of_the_same_variable() {
+        let state = state(
+            "[[device]]\nmatch.name = \"*\"\nbfq.slice_idle_us = 500\n\
+             [[device]]\nmatch.name = \"sda\"\nbfq.slice_idle = 0\n",
+        );
+        let wanted = Wanted::new(&state.devices);
+        let left: Vec<_> = wanted.settings().collect();
+        assert_eq!(left.len(), 1);
+        assert_eq!(left[0].wanted.attribute.name, "slice_idle");
+        assert_eq!(left[0].overridden.len(), 1);
     }
 
     #[test]

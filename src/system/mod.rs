@@ -18,11 +18,12 @@ mod mount;
 mod node;
 mod place;
 mod run;
+pub mod simulated;
 mod unit;
 mod words;
 
 pub use file::read_file;
-pub use image::stands;
+pub use image::{stand, stands};
 pub use live::Live;
 pub(crate) use words::failed;
 

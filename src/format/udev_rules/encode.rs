@@ -109,6 +109,8 @@ fn is_plain_set(set: &[u8]) -> bool {
     loop {
         rest = match rest {
             [] => return !set.is_empty(),
+            // The one way to write a bracket; with more behind it, it may begin a class.
+            [b'[', tail @ ..] if !matches!(tail, [b':' | b'.' | b'=' | b'-', ..]) => tail,
             [b'-' | b'!' | b'^' | b'[', ..] => return false,
             [low, b'-', high, tail @ ..] if low <= high && high.is_ascii_alphanumeric() => tail,
             [_, b'-', ..] => return false,
@@ -149,7 +151,16 @@ mod tests {
 
     #[test]
     fn globs() {
-        for pattern in ["WDC WD40EFRX*", "sd[a-z]", "x[!0-9a]?", "é*", "]", "a-b"] {
+        for pattern in [
+            "WDC WD40EFRX*",
+            "sd[a-z]",
+            "x[!0-9a]?",
+            "é*",
+            "]",
+            "a-b",
+            "a[[]*",
+            "[!x[]",
+        ] {
             assert_eq!(glob_match(pattern).as_deref(), Ok(pattern));
         }
         for pattern in [
@@ -160,6 +171,8 @@ mod tests {
             "[^a]",
             "[z-a]",
             "[[:alpha:]]",
+            "[[.a.]]",
+            "[[-a]",
             "[é]",
             "[a-]",
             "[-a]",

@@ -279,6 +279,21 @@ fn a_snapshot_that_is_discarded_leaves_nothing() {
     assert_eq!(machine.backups(), Vec::<u32>::new());
 }
 
+#[test]
+fn another_snapshot_of_that_number_is_not_discarded() {
+    let mut machine = Machine::new();
+    let snapshot = machine.create(1, Phase::Applied);
+    let mut other = machine.snapshot(1);
+    other.at += chrono::TimeDelta::seconds(1);
+    let error = machine
+        .store
+        .discard(&mut machine.system, &other)
+        .unwrap_err();
+    assert_eq!(error.to_string(), "snapshot 1 is another one: it stays");
+    assert_eq!(machine.store.read(1).unwrap(), snapshot);
+    assert_eq!(machine.backups(), [1]);
+}
+
 /// How many effects a snapshot takes.
 fn steps() -> usize {
     let mut machine = Machine::new();
