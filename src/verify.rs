@@ -25,7 +25,7 @@ pub fn undone(plan: &Plan, facts: &Facts) -> Vec<String> {
     let mut wrong = Vec::new();
     for change in &plan.mounts {
         let Some(live) = &change.live else { continue };
-        let Some(mount) = facts.mount_at(change.target.as_bytes()) else {
+        let Some(mount) = live.still(facts.mount_at(change.target.as_bytes())) else {
             continue;
         };
         if !mounts::same_flags(&mount.flags, &live.before) {
@@ -44,7 +44,8 @@ pub fn undone(plan: &Plan, facts: &Facts) -> Vec<String> {
         }
     }
     for change in &plan.devices {
-        let Some(device) = facts.devices.get(&change.device.name) else {
+        let device = facts.devices.get(&change.device.name);
+        let Some(device) = device.filter(|device| change.device.is(device)) else {
             continue;
         };
         for (key, now, was) in differences(&change.before, &devices::current(device)) {
@@ -65,10 +66,7 @@ fn sorted<T: Ord>(list: &[T]) -> Vec<&T> {
 
 fn mount(change: &MountChange, live: &LiveMount, facts: &Facts, wrong: &mut Vec<String>) {
     let target = &change.target;
-    let Some(mount) = facts
-        .mount_at(target.as_bytes())
-        .filter(|mount| mount.device == live.device)
-    else {
+    let Some(mount) = live.still(facts.mount_at(target.as_bytes())) else {
         wrong.push(format!("`{target}` is not mounted any more"));
         return;
     };
@@ -121,7 +119,8 @@ fn mounted<'a>(mount: &'a Mount, shown: &'a [&'a str], facts: &Facts) -> Mounted
 
 fn device(change: &DeviceChange, facts: &Facts, wrong: &mut Vec<String>) {
     let name = &change.device.name;
-    let Some(device) = facts.devices.get(name) else {
+    let device = facts.devices.get(name);
+    let Some(device) = device.filter(|device| change.device.is(device)) else {
         wrong.push(format!("`{name}` is gone"));
         return;
     };

@@ -7,17 +7,18 @@ use crate::facts::gather;
 use crate::snapshot::{Kind, Store};
 
 /// Make the machine what the state says, now and at every boot
-///
-/// Shows the plan and asks. Takes a snapshot, changes the running system, reads everything back,
-/// and only then replaces /etc/fstab and the udev rules. Whatever fails is undone.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
+Shows the plan and asks. Takes a snapshot, changes the running system, reads
+everything back, and only then replaces /etc/fstab and the udev rules. If
+anything fails, all of it is undone.
+
 Examples:
-  sudo ssdtune apply
-  sudo ssdtune apply --yes state.toml       in a script
-  sudo ssdtune apply --only boot            the files only, from the next boot on")]
+  sudo ssdtune apply                       the state files of /etc/ssdtune
+  sudo ssdtune apply --yes state.toml      in a script
+  sudo ssdtune apply --only boot           the files only: for the next boot")]
 pub struct Args {
-    /// State files or folders of them; later ones win. Without any: /etc/ssdtune
+    /// State files or folders, later ones win; else /etc/ssdtune
     state: Vec<PathBuf>,
     /// Do not ask
     #[arg(short, long)]
@@ -26,7 +27,7 @@ pub struct Args {
 
 pub fn run(args: &Args, common: &Common) -> Result<Exit, Error> {
     carry_out::need_root("apply")?;
-    let state = load::state(&args.state, common)?;
+    let state = load::state(&args.state, load::Purpose::CarryOut, common)?;
     let _lock = carry_out::lock(common)?;
     let store = Store::open(common.root());
     carry_out::no_interrupted(&store)?;

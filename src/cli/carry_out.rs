@@ -12,9 +12,9 @@ use crate::plan::Plan;
 use crate::render::plan::{Detail, page};
 use crate::snapshot::store::Error as StoreError;
 use crate::snapshot::{Kind, Snapshot, Store};
-use crate::system::Live;
 use crate::system::clock;
 use crate::system::lock::Lock;
+use crate::system::{Live, System as _};
 
 /// What is to be carried out.
 pub struct Job<'a> {
@@ -72,13 +72,20 @@ pub fn run(job: Job<'_>, store: &Store, common: &Common) -> Result<Exit, Error> 
                 &json!({ "changed": false, "reboot_needed": false, "errors": plan.errors }),
             )?;
         } else if common.quiet {
-            for notice in &plan.errors {
-                output::error(&notice.text);
-            }
+            super::plan::errors(&plan);
         }
         return Ok(Exit::Failed);
     }
     if plan.is_empty() {
+        if let Kind::Rollback { to: Some(to) } = kind {
+            let mut system = Live::new(common.root());
+            let facts = system.facts(&scope);
+            let said = apply::close(&mut system, store, &facts, to)
+                .map_err(|error| Error::failed(error.to_string()))?;
+            for warning in &said {
+                output::warning(warning);
+            }
+        }
         if common.json {
             output::json(&json!({ "changed": false, "reboot_needed": !plan.pending.is_empty() }))?;
         }
@@ -165,6 +172,11 @@ fn report(
 }
 
 fn failed(failure: Failure, common: &Common) -> Result<Exit, Error> {
+    if let Failure::Undone { warnings, .. } = &failure {
+        for warning in warnings {
+            output::warning(warning);
+        }
+    }
     let (exit, left) = match &failure {
         Failure::Refused(_) | Failure::Stale(_) | Failure::Untouched(_) => {
             (Exit::Failed, Vec::new())

@@ -3,12 +3,13 @@
 use super::{Common, Error, Exit, output};
 use crate::facts::{Scope, gather};
 
-/// Show the machine's disks with everything a rule's `match` can ask for
+/// Show the disks as a rule's `match` sees them
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   ssdtune devices
-  ssdtune devices --json | jq '.sda.serial'")]
+  ssdtune devices -v                       empty loop and RAM disks too
+  ssdtune devices --json | jq .sda.serial")]
 pub struct Args {}
 
 pub fn run(_args: &Args, common: &Common) -> Result<Exit, Error> {

@@ -1,4 +1,15 @@
-//! The table of exit statuses.
+//! The table of exit statuses, and its text in every `--help`.
+
+/// What `--help` says of them.
+pub const HELP: &str = "\
+Exit status:
+  0  done, or in sync
+  1  failed or declined, nothing changed
+  2  wrong usage, or an error in a state file
+  3  changes pending (plan --detailed-exitcode, status)
+  4  failed, and everything was put back
+  5  failed, and not everything could be put back: it says what stands where
+  6  status: only waiting for the next boot";
 
 /// How a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,5 +42,29 @@ impl Exit {
             Self::Incomplete => 5,
             Self::Waiting => 6,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_help_has_every_status_once() {
+        let all = [
+            Exit::Done,
+            Exit::Failed,
+            Exit::Usage,
+            Exit::Pending,
+            Exit::RolledBack,
+            Exit::Incomplete,
+            Exit::Waiting,
+        ];
+        let listed: Vec<u8> = HELP
+            .lines()
+            .skip(1)
+            .filter_map(|line| line.split_whitespace().next()?.parse().ok())
+            .collect();
+        assert_eq!(listed, all.map(Exit::status));
     }
 }

@@ -2,14 +2,15 @@
 
 use super::{Common, Error, Exit, output};
 
-/// Explain a queue attribute, a scheduler's tunable or a mount option
+/// Explain a queue attribute, a tunable or a mount option
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   ssdtune explain read_ahead_kb
   ssdtune explain mq-deadline.fifo_batch
-  ssdtune explain commit
-  ssdtune explain --list")]
+  ssdtune explain bfq                      a scheduler, and what it can be tuned by
+  ssdtune explain commit                   a mount option, filesystem by filesystem
+  ssdtune explain --list                   all names")]
 pub struct Args {
     /// Its name, as in a state file or in fstab
     #[arg(required_unless_present = "list")]
@@ -19,7 +20,10 @@ pub struct Args {
     list: bool,
 }
 
-pub fn run(args: &Args, _common: &Common) -> Result<Exit, Error> {
+pub fn run(args: &Args, common: &Common) -> Result<Exit, Error> {
+    if common.json {
+        return Err(Error::usage("`explain` is for people: it has no JSON"));
+    }
     match &args.key {
         Some(key) if !args.list => match crate::render::explain::page(key) {
             Ok(page) => output::page(&page)?,

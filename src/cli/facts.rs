@@ -3,13 +3,15 @@
 use super::{Common, Error, Exit, output};
 use crate::facts::{Scope, gather};
 
-/// Write all that ssdtune can see of the machine as JSON, for `plan --facts` elsewhere
+/// Print all that is known of the machine, as JSON
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Example:
-  ssdtune facts > lab-3.json                then, in a reviewer's CI: ssdtune plan --facts lab-3.json state.toml
+For a plan elsewhere, by a reviewer's CI for example:
 
-Serial numbers and fstab with all its options are in it: keep the file as private as those.")]
+  ssdtune facts > lab-3.json
+  ssdtune plan --facts lab-3.json state.toml
+
+It holds serial numbers and fstab with all its options: keep it private.")]
 pub struct Args {}
 
 pub fn run(_args: &Args, common: &Common) -> Result<Exit, Error> {

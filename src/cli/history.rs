@@ -7,14 +7,14 @@ use crate::rollback::standing;
 use crate::snapshot::{Snapshot, Store};
 use crate::system::Live;
 
-/// List snapshots; show one, compare one with now, prune old ones
+/// List the snapshots; show, compare or prune them
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   sudo ssdtune history
-  sudo ssdtune history show 3               what apply 3 did
-  sudo ssdtune history diff 3               files before apply 3 against those of today
-  sudo ssdtune history prune --keep 10      the first is always kept")]
+  sudo ssdtune history show 3              what apply 3 did
+  sudo ssdtune history diff 3              files before apply 3, and as they are
+  sudo ssdtune history prune --keep 10     the first is always kept")]
 pub struct Args {
     #[command(subcommand)]
     verb: Option<Verb>,
@@ -38,7 +38,7 @@ enum Verb {
     #[command(after_help = "Example:\n  sudo ssdtune history prune --keep 10")]
     Prune {
         /// How many to keep, the first not counted
-        #[arg(long, default_value_t = 20)]
+        #[arg(long, value_name = "N", default_value_t = 20)]
         keep: usize,
     },
 }

@@ -13,13 +13,35 @@ use crate::state::{self, DEFAULT_DIR, DesiredState, Source};
 /// A state file larger than this is none.
 const MOST: u64 = 16 << 20;
 
+/// What a state is read for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Purpose {
+    /// To be looked at in itself.
+    Check,
+    /// To show what it would change.
+    Show,
+    /// To change the machine.
+    CarryOut,
+}
+
 /// Reads the state files: those named, the `*.toml` of folders named, or of the default folder.
-pub fn state(paths: &[PathBuf], common: &Common) -> Result<DesiredState, Error> {
+///
+/// What a root's plan is made from must be root's own, if the plan is to be carried out; else the
+/// reader is told that it would not be.
+pub fn state(paths: &[PathBuf], purpose: Purpose, common: &Common) -> Result<DesiredState, Error> {
     let sources = sources(paths, common)?;
-    let strict = nix::unistd::geteuid().is_root();
+    let root = nix::unistd::geteuid().is_root();
     let mut texts = Vec::with_capacity(sources.len());
     for path in &sources {
-        texts.push(read(path, strict)?);
+        let (source, distrust) = read(path)?;
+        texts.push(source);
+        match (distrust, purpose) {
+            (Some(why), Purpose::CarryOut) if root => return Err(Error::usage(why)),
+            (Some(why), Purpose::Show) if root && !common.quiet => {
+                output::warning(&format!("`apply` will refuse this state file: {why}"));
+            }
+            _ => {}
+        }
     }
     state::parse(&texts).map_err(|found| {
         output::say(problems(&texts, &found).trim_end());
@@ -56,7 +78,8 @@ fn sources(paths: &[PathBuf], common: &Common) -> Result<Vec<PathBuf>, Error> {
             files.extend(found);
         } else if paths.is_empty() {
             return Err(Error::usage(format!(
-                "there is no `{}`: name a state file (the examples folder has some), or put one there",
+                "no state file is named and there is no folder `{}`: write `ssdtune plan FILE`, or put \
+                 state files there (the examples folder of ssdtune has some to begin with)",
                 path.display()
             )));
         } else {
@@ -85,9 +108,12 @@ fn folder(path: &Path) -> Result<Vec<PathBuf>, Error> {
     Ok(files)
 }
 
-fn read(path: &Path, strict: bool) -> Result<Source, Error> {
+/// A state file, and why root should not follow it.
+fn read(path: &Path) -> Result<(Source, Option<String>), Error> {
     let shown = path.display();
-    let meta = fs_err::metadata(path).map_err(|error| Error::usage(error.to_string()))?;
+    let unread =
+        |error: std::io::Error| Error::usage(format!("state file `{shown}`: {}", plain(&error)));
+    let meta = path.metadata().map_err(unread)?;
     if !meta.is_file() {
         return Err(Error::usage(format!("`{shown}` is no regular file")));
     }
@@ -97,10 +123,7 @@ fn read(path: &Path, strict: bool) -> Result<Source, Error> {
             meta.len()
         )));
     }
-    if strict {
-        trusted(path, &meta)?;
-    }
-    let bytes = fs_err::read(path).map_err(|error| Error::usage(error.to_string()))?;
+    let bytes = std::fs::read(path).map_err(unread)?;
     let text = String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         let line = error.as_bytes()[..at]
@@ -110,30 +133,40 @@ fn read(path: &Path, strict: bool) -> Result<Source, Error> {
             + 1;
         Error::usage(format!("`{shown}` line {line}: not UTF-8, as TOML must be"))
     })?;
-    Ok(Source {
+    let source = Source {
         name: path.to_string_lossy().into_owned(),
         text,
-    })
+    };
+    Ok((source, distrust(path, &meta)))
+}
+
+/// The usual errors in plain words.
+fn plain(error: &std::io::Error) -> String {
+    match error.kind() {
+        std::io::ErrorKind::NotFound => "there is no such file".to_owned(),
+        std::io::ErrorKind::PermissionDenied => "it may not be read".to_owned(),
+        _ => error.to_string(),
+    }
 }
 
 /// Run as root, a state file is an order to root: nobody else may be able to write it.
-fn trusted(path: &Path, meta: &Metadata) -> Result<(), Error> {
+fn distrust(path: &Path, meta: &Metadata) -> Option<String> {
     let shown = path.display();
     let sudo = std::env::var("SUDO_UID")
         .ok()
         .and_then(|uid| uid.parse::<u32>().ok());
     if meta.uid() != 0 && Some(meta.uid()) != sudo {
-        return Err(Error::usage(format!(
+        return Some(format!(
             "`{shown}` belongs to user {}, who could tell root what to do: `chown root {shown}`",
             meta.uid()
-        )));
+        ));
     }
     if meta.mode() & 0o022 != 0 {
-        return Err(Error::usage(format!(
+        return Some(format!(
             "`{shown}` can be written by others than its owner: `chmod go-w {shown}`"
-        )));
+        ));
     }
-    Ok(())
+    None
 }
 
 /// What a state asks to know of the machine.
@@ -151,6 +184,12 @@ pub fn facts(file: Option<&Path>, scope: &Scope<'_>, common: &Common) -> Result<
     let Some(path) = file else {
         return Ok(gather(&common.root(), scope));
     };
-    let bytes = fs_err::read(path).map_err(|error| Error::usage(error.to_string()))?;
+    let bytes = std::fs::read(path).map_err(|error| {
+        Error::usage(format!(
+            "facts file `{}`: {}",
+            path.display(),
+            plain(&error)
+        ))
+    })?;
     Facts::read(&bytes).map_err(|why| Error::usage(format!("`{}`: {why}", path.display())))
 }

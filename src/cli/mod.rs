@@ -21,13 +21,15 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub use exit::Exit;
 
-/// Keeps a machine's storage set-up in a file: plan what differs, apply it, roll it back
-///
-/// Write down in TOML how fstab's mount options, /tmp on tmpfs, I/O schedulers and their tunables,
-/// read-ahead and queue limits should be. `plan` shows what differs, `apply` makes it so, now and at
-/// every boot, and `rollback` puts it back.
+/// Keep a machine's storage set-up in a file: plan, apply, roll back
 #[derive(Debug, Parser)]
-#[command(name = "ssdtune", version, max_term_width = 100, after_help = EXIT_HELP)]
+#[command(
+    name = "ssdtune",
+    version,
+    // Wider text is harder to read, and narrower terminals are respected.
+    max_term_width = 80,
+    after_help = format!("{ABOUT}\n\n{}\n\n{EXAMPLES}", exit::HELP)
+)]
 pub struct Cli {
     #[command(subcommand)]
     verb: Verb,
@@ -35,63 +37,68 @@ pub struct Cli {
     common: Common,
 }
 
-const EXIT_HELP: &str = "\
-Exit status:
-  0  done, or in sync
-  1  failed or declined, nothing changed
-  2  wrong usage, or an error in a state file
-  3  changes pending (plan --detailed-exitcode, status)
-  4  failed, and everything was put back
-  5  failed, and not everything could be put back: what stands where is said
-  6  status: only waiting for the next boot
+const ABOUT: &str = "\
+A state file in TOML says how fstab's mount options, /tmp on tmpfs, I/O
+schedulers and their tunables, read-ahead and queue limits should be. `plan`
+shows what differs, `apply` makes it so, now and at every boot, and `rollback`
+puts it back.";
 
-Example:
-  ssdtune plan examples/classic.toml";
+const EXAMPLES: &str = "\
+Examples:
+  ssdtune plan examples/classic.toml
+  ssdtune apply --help      each command has a help of its own, with examples";
 
 /// Options of every verb.
 #[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Common options")]
 pub struct Common {
-    /// Work on the running system (now) or on the files (boot) only
-    #[arg(long, global = true, value_name = "PART", display_order = 100)]
+    /// Only the running system (now), or its files (boot)
+    #[arg(
+        long,
+        global = true,
+        value_name = "now|boot",
+        hide_possible_values = true
+    )]
     only: Option<Part>,
-    /// An offline system mounted at DIR, such as one to be rescued: files only
-    #[arg(long, global = true, value_name = "DIR", display_order = 101)]
+    /// Work on the system mounted at DIR: its files only
+    #[arg(long, global = true, value_name = "DIR")]
     root: Option<PathBuf>,
-    /// Print JSON for programs
-    #[arg(long, global = true, display_order = 102)]
+    /// Print JSON, for programs
+    #[arg(long, global = true)]
     json: bool,
-    /// When to use colours
+    /// Colours: auto (on a terminal), always or never
     #[arg(
         long,
         global = true,
         value_name = "WHEN",
         default_value = "auto",
-        display_order = 103
+        hide_default_value = true,
+        hide_possible_values = true
     )]
     color: Color,
-    /// Say more: where each value was asked for, what was passed over
-    #[arg(short, long, global = true, display_order = 104)]
+    /// Say more: where values come from, what was left out
+    #[arg(short, long, global = true)]
     verbose: bool,
     /// Say only what went wrong
-    #[arg(short, long, global = true, display_order = 105)]
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
     quiet: bool,
 }
 
+/// A half of the machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Part {
-    /// The running system.
+    // The running system. No doc comments here: they would end up in every `--help`.
     Now,
-    /// The files that the next boot reads.
+    // The files that the next boot reads.
     Boot,
 }
 
+/// When to use colours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Color {
-    /// On a terminal.
+    // On a terminal that has not said NO_COLOR.
     Auto,
-    /// Always.
     Always,
-    /// Never.
     Never,
 }
 

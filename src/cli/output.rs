@@ -3,12 +3,24 @@
 
 use std::io::Write as _;
 
+use anstream::adapter::strip_str;
+use anstream::{AutoStream, ColorChoice};
+
 use super::Error;
 use crate::render::style::{ERROR, paint};
 
 /// Prints a page to stdout, without styles where they do not belong.
 pub fn page(text: &str) -> Result<(), Error> {
-    let mut out = anstream::stdout().lock();
+    let mut out = std::io::stdout().lock();
+    let styled = AutoStream::choice(&out) != ColorChoice::Never;
+    // In one piece: a stream that strips writes every piece between two styles by itself.
+    let plain;
+    let text = if styled {
+        text
+    } else {
+        plain = strip_str(text).to_string();
+        &plain
+    };
     finish(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
 }
 

@@ -5,36 +5,45 @@ use std::path::PathBuf;
 use super::{Common, Error, Exit, load, output};
 use crate::render::plan::{Detail, page};
 
-/// Show what differs from the state, and what apply would do. Changes nothing, needs no root
+/// Show what differs from the state; changes nothing
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
+Needs no root; what it could not read, it says.
+
 Examples:
-  ssdtune plan                              the files of /etc/ssdtune
-  ssdtune plan examples/classic.toml        this file
+  ssdtune plan                             the state files of /etc/ssdtune
+  ssdtune plan state.toml
   ssdtune plan -v --diff base.toml host.toml
-  ssdtune facts > lab-3.json; ssdtune plan --facts lab-3.json state.toml   on another machine")]
+                                           later files win; with the place of
+                                           each value and the exact udev rules
+  ssdtune plan --detailed-exitcode -q state.toml
+                                           in a script: 3 if changes are pending
+  ssdtune facts > lab-3.json               on one machine, and on another:
+  ssdtune plan --facts lab-3.json state.toml")]
 pub struct Args {
-    /// State files or folders of them; later ones win. Without any: /etc/ssdtune
+    /// State files or folders, later ones win; else /etc/ssdtune
     state: Vec<PathBuf>,
-    /// Plan for the machine that `ssdtune facts` wrote to FILE
-    #[arg(long, value_name = "FILE")]
+    /// Plan for the machine in FILE, as `ssdtune facts` wrote it
+    #[arg(long, value_name = "FILE", conflicts_with = "root")]
     facts: Option<PathBuf>,
     /// Show generated files in full
     #[arg(long)]
     diff: bool,
-    /// Exit with 3 where changes are pending
+    /// Exit with 3 if changes are pending
     #[arg(long)]
     detailed_exitcode: bool,
 }
 
 pub fn run(args: &Args, common: &Common) -> Result<Exit, Error> {
-    let state = load::state(&args.state, common)?;
+    let state = load::state(&args.state, load::Purpose::Show, common)?;
     let scope = load::scope(&state, common);
     let facts = load::facts(args.facts.as_deref(), &scope, common)?;
     let plan = crate::plan::plan(&state, &facts, common.only());
     if common.json {
         output::json(&crate::render::json::plan(&plan))?;
-    } else if !common.quiet {
+    } else if common.quiet {
+        errors(&plan);
+    } else {
         output::page(&page(
             &plan,
             Detail {
@@ -51,6 +60,13 @@ pub fn run(args: &Args, common: &Common) -> Result<Exit, Error> {
         return Ok(Exit::Pending);
     }
     Ok(Exit::Done)
+}
+
+/// What went wrong is said even where nothing else is.
+pub fn errors(plan: &crate::plan::Plan) {
+    for notice in &plan.errors {
+        output::error(&notice.text);
+    }
 }
 
 /// A plan says what it could not see.

@@ -10,17 +10,18 @@ use crate::snapshot::{Kind, Store};
 use crate::state::DesiredState;
 
 /// Put the machine back as it was before an apply
-///
-/// A rollback is a plan like any other: it is shown, asked about, verified, and can itself be rolled
-/// back. Lines of fstab that somebody else changed since stay as they are.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
+A rollback is a plan like any other: it is shown, asked about and verified, and
+can itself be rolled back. Lines of fstab that somebody else changed since stay
+as they are.
+
 Examples:
-  sudo ssdtune rollback                     the last apply
-  sudo ssdtune rollback 3                   apply 3 and all later ones
-  sudo ssdtune rollback --original          as before ssdtune's first apply
-  sudo ssdtune rollback /etc/fstab.bak      make fstab what this copy says
-  ssdtune --root /mnt rollback              on a system mounted at /mnt")]
+  sudo ssdtune rollback                    undo the last apply
+  sudo ssdtune rollback 3                  undo apply 3 and all later ones
+  sudo ssdtune rollback --original         as before ssdtune's first apply
+  sudo ssdtune rollback /etc/fstab.bak     make fstab what this copy says
+  sudo ssdtune --root /mnt rollback        rescue a system mounted at /mnt")]
 pub struct Args {
     /// A snapshot's number (as before that apply), or a copy of fstab
     #[arg(value_name = "N|FILE", conflicts_with = "original")]

@@ -8,21 +8,23 @@ use super::{Common, Error, Exit, load, output};
 use crate::render::plan::{Detail, page};
 use crate::snapshot::Store;
 
-/// Compare the machine with the state; for monitoring. Changes nothing
+/// Say whether the machine is what the state says
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
+For monitoring: changes nothing, needs no root.
 Exit status: 0 in sync, 3 something differs, 6 only the next boot is awaited.
 
 Examples:
   ssdtune status
+  ssdtune status -q; echo $?
   ssdtune status --json state.toml")]
 pub struct Args {
-    /// State files or folders of them; later ones win. Without any: /etc/ssdtune
+    /// State files or folders, later ones win; else /etc/ssdtune
     state: Vec<PathBuf>,
 }
 
 pub fn run(args: &Args, common: &Common) -> Result<Exit, Error> {
-    let state = load::state(&args.state, common)?;
+    let state = load::state(&args.state, load::Purpose::Show, common)?;
     let scope = load::scope(&state, common);
     let facts = load::facts(None, &scope, common)?;
     let plan = crate::plan::plan(&state, &facts, common.only());
@@ -50,7 +52,9 @@ pub fn run(args: &Args, common: &Common) -> Result<Exit, Error> {
             snapshot.number
         ));
     }
-    if !common.quiet {
+    if common.quiet {
+        super::plan::errors(&plan);
+    } else {
         output::page(&page(
             &plan,
             Detail {

@@ -1,6 +1,6 @@
 //! systemd unit files that decide over mount points, and whether fstrim.timer is on.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use rustix::fs::FileType;
@@ -52,6 +52,13 @@ pub(super) fn units<'t>(
     reader: &mut Reader,
     targets: impl IntoIterator<Item = &'t [u8]>,
 ) -> BTreeMap<String, Unit> {
+    // The folders are listed once: looking up every name in each would cost a system call for
+    // every line of fstab and folder.
+    let there: BTreeSet<Vec<u8>> = FOLDERS
+        .iter()
+        .flat_map(|(folder, _)| reader.names(folder.as_bytes()))
+        .filter(|name| name.ends_with(b".mount"))
+        .collect();
     let mut found = BTreeMap::new();
     for target in targets {
         let key = Text::from(target).to_string();
@@ -59,11 +66,9 @@ pub(super) fn units<'t>(
             continue;
         }
         let name = mount_unit(target);
-        // A name is at most 255 bytes long; no unit has a longer one.
-        if name.len() > 255 {
-            continue;
-        }
-        if let Some(unit) = unit(reader, &name) {
+        if there.contains(name.as_bytes())
+            && let Some(unit) = unit(reader, &name)
+        {
             found.insert(key, unit);
         }
     }

@@ -10,6 +10,7 @@ mod forecast;
 mod guard;
 pub mod layers;
 pub(crate) mod mounts;
+mod notices;
 pub mod queue;
 pub mod record;
 pub mod rules;
@@ -19,7 +20,7 @@ pub use decide::{obstacles, plan};
 
 use serde::{Deserialize, Serialize};
 
-use crate::facts::Image;
+use crate::facts::{Device, Image, Mount};
 use crate::format::text::Text;
 use queue::Queue;
 
@@ -120,8 +121,12 @@ pub struct OptionChange {
     pub when: When,
     /// Why not now, where it could have been expected.
     pub why: Option<String>,
-    /// Where it was asked for: `state.toml:4`; none for what comes back from the record.
+    /// Where it was asked for: `state.toml:4`, and what that overrode; none for what comes back from
+    /// the record.
     pub origin: Option<String>,
+    /// What a share of memory (`size=25%`) comes to, in KiB.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kib: Option<u64>,
 }
 
 /// A live change of one mount.
@@ -234,6 +239,8 @@ pub struct Reload {
     pub udev: bool,
     /// Mount units masked until the next boot, so that nothing mounts over a directory in use.
     pub masks: Vec<String>,
+    /// Mount units whose mask of that kind goes, with the line of fstab that it was for.
+    pub unmasks: Vec<String>,
 }
 
 /// An option that waits for a fresh mount.
@@ -262,6 +269,28 @@ pub struct Notice {
     pub text: String,
     /// The place in the state file, where there is one.
     pub origin: Option<String>,
+}
+
+impl Identity {
+    /// True where this is the same disk, as seen within one boot.
+    ///
+    /// A device that was taken out and put in again counts as another one: the kernel has given it
+    /// a new diskseq, and a new queue.
+    pub fn is(&self, device: &Device) -> bool {
+        let same = match (self.diskseq, device.diskseq) {
+            (Some(ours), Some(theirs)) => ours == theirs,
+            _ => self.number == device.number,
+        };
+        same && (&self.serial, &self.wwn, &self.dm_uuid)
+            == (&device.serial, &device.wwn, &device.dm_uuid)
+    }
+}
+
+impl LiveMount {
+    /// The mount, where it still is the one that was meant.
+    pub fn still<'m>(&self, mount: Option<&'m Mount>) -> Option<&'m Mount> {
+        mount.filter(|mount| mount.device == self.device && mount.fstype == self.fstype)
+    }
 }
 
 impl Plan {

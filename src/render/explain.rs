@@ -1,12 +1,13 @@
 //! What a setting does, from the tables.
 
 use super::style::{TITLE, paint};
-use super::words::{WIDTH, wrap};
+use super::words::{WIDTH, visible, wrap};
 use crate::knowledge::attributes::{ATTRIBUTES, Attribute, Kind, Place, Rounding, Settable};
 use crate::knowledge::options::{self, Live, MountOption, Risk, ValueKind};
 use crate::knowledge::{Scheduler, legacy, nearest};
 
-/// Everything that the tables know under a name; the error is an answer that teaches.
+/// Everything that the tables know under a name, today's or an old one; the error says that nothing
+/// is called so, and what is.
 pub fn page(key: &str) -> Result<String, String> {
     let name = key.split_once('=').map_or(key, |(name, _)| name);
     let mut parts: Vec<String> = ATTRIBUTES
@@ -19,48 +20,75 @@ pub fn page(key: &str) -> Result<String, String> {
             .filter(|option| option.name == name)
             .map(option),
     );
+    parts.extend(Scheduler::from_name(name).map(scheduler));
+    if parts.is_empty() {
+        parts.extend(taught(name).map(|answer| prose(&answer)));
+    }
     if parts.is_empty() {
         return Err(unknown(key));
     }
     Ok(parts.join("\n"))
 }
 
-fn unknown(key: &str) -> String {
-    if let Some(answer) = legacy::scheduler(key) {
-        return answer;
-    }
-    if let Some(scheduler) = Scheduler::from_name(key) {
-        let tunables: Vec<String> = ATTRIBUTES
-            .iter()
-            .filter(|attribute| attribute.place == Place::Iosched(scheduler))
-            .map(Attribute::key)
-            .collect();
-        return match tunables.as_slice() {
-            [] => format!("`{key}` is a scheduler without tunables: `ssdtune explain scheduler`"),
-            _ => format!(
-                "`{key}` is a scheduler; its tunables are {}",
-                tunables.join(", ")
-            ),
-        };
-    }
-    let (under, name) = match key.split_once('.') {
-        Some((table, name)) => (Scheduler::from_name(table), name),
-        None => (None, key),
+/// What a name from an old guide, or one that belongs to mkfs, is answered with.
+fn taught(name: &str) -> Option<String> {
+    let (under, key) = match name.split_once('.') {
+        Some((table, key)) => (Scheduler::from_name(table), key),
+        None => (None, name),
     };
-    if let Some(answer) = legacy::attribute(name, under).or_else(|| legacy::mkfs(name)) {
-        return answer;
-    }
+    legacy::scheduler(name)
+        .or_else(|| legacy::attribute(key, under))
+        .or_else(|| legacy::mkfs(key))
+}
+
+fn unknown(key: &str) -> String {
     let keys: Vec<String> = ATTRIBUTES.iter().map(Attribute::key).collect();
     let names = keys
         .iter()
         .map(String::as_str)
         .chain(options::all().map(|option| option.name));
-    match nearest(key, names) {
+    let key = visible(key);
+    match nearest(&key, names) {
         Some(near) => format!(
             "nothing is called `{key}`: did you mean `{near}`? `ssdtune explain --list` lists all names"
         ),
         None => format!("nothing is called `{key}`: `ssdtune explain --list` lists all names"),
     }
+}
+
+fn scheduler(scheduler: Scheduler) -> String {
+    let meaning = match scheduler {
+        Scheduler::None => {
+            "requests go to the driver as they come: for NVMe disks, which order them themselves, \
+             and virtual ones, whose host does"
+        }
+        Scheduler::MqDeadline => {
+            "orders requests by place on the disk, and lets none wait past its deadline: a sound \
+             choice for hard disks and SATA SSDs"
+        }
+        Scheduler::Kyber => {
+            "holds back requests so that reads and writes keep to a latency target: for fast disks"
+        }
+        Scheduler::Bfq => {
+            "shares the disk fairly and favours what a person waits for: for desktops and slow \
+             disks; it takes more processor time than the others"
+        }
+    };
+    let mut page = heading(scheduler.name(), "scheduler", meaning);
+    let tunables: Vec<String> = ATTRIBUTES
+        .iter()
+        .filter(|attribute| attribute.place == Place::Iosched(scheduler))
+        .map(Attribute::key)
+        .collect();
+    match tunables.as_slice() {
+        [] => row(&mut page, "tunables", "it has none"),
+        _ => row(&mut page, "tunables", &tunables.join(" ")),
+    }
+    page
+}
+
+fn prose(text: &str) -> String {
+    wrap(text, WIDTH).join("\n") + "\n"
 }
 
 /// All names, by what they are.
@@ -142,16 +170,16 @@ fn attribute(attribute: &Attribute) -> String {
         Rounding::JiffyUp => "up to a whole jiffy (4 ms with CONFIG_HZ=250)",
     };
     row(&mut page, "rounded", rounding);
-    row(&mut page, "changes too", &attribute.resets.join(", "));
+    row(&mut page, "resets", &attribute.resets.join(" "));
     if attribute.reset_by_scheduler_switch() {
-        row(&mut page, "lost", "when the scheduler is switched");
+        row(&mut page, "reset by", "a switch of the scheduler");
     }
     since(
         &mut page,
         attribute.since.map(|kernel| kernel.to_string()),
         attribute.gone.map(|kernel| kernel.to_string()),
     );
-    row(&mut page, "mind", attribute.risk);
+    row(&mut page, "beware", attribute.risk);
     row(&mut page, "source", attribute.source);
     page
 }
@@ -195,12 +223,14 @@ fn option(option: &MountOption) -> String {
         Live::Yes if option.level == options::Level::Fstab => row(
             &mut page,
             "live",
-            "never shown: it is read by mount(8) and systemd",
+            "nothing to see: mount(8) and systemd read it, the kernel does not",
         ),
         Live::Yes => row(&mut page, "live", "changed at once"),
-        Live::Refused(why) | Live::Ignored(why) | Live::OneWay(why) => {
-            row(&mut page, "next mount", why)
-        }
+        Live::Refused(why) | Live::Ignored(why) | Live::OneWay(why) => row(
+            &mut page,
+            "live",
+            &format!("not before the next mount: {why}"),
+        ),
     }
     match option.risk {
         Risk::None => {}
@@ -234,8 +264,8 @@ fn value(kind: ValueKind, unit: &str) -> String {
         format!(" {unit}")
     };
     match kind {
-        ValueKind::Flag => "none".to_owned(),
-        ValueKind::Optional(inner) => format!("none, or {}", value(*inner, "")),
+        ValueKind::Flag => "takes none".to_owned(),
+        ValueKind::Optional(inner) => format!("may be left out; else {}", value(*inner, "")),
         ValueKind::Number { min, max: u64::MAX } => format!("a number from {min}{unit}"),
         ValueKind::Number { min, max } => format!("{min} to {max}{unit}"),
         ValueKind::PowerOfTwo(max) => format!("0, or a power of two up to {max}"),

@@ -24,7 +24,7 @@ pub fn list(snapshots: &[Snapshot], standing: &[u32]) -> String {
                 "rolled back"
             }
             Phase::Applied => "",
-            Phase::Undone => "failed and undone",
+            Phase::Undone => "interrupted, undone",
             _ => "interrupted",
         };
         let line = format!(

@@ -12,10 +12,13 @@ use crate::facts::{Device, Facts, File, Image, Recorded};
 use crate::format::text::Text;
 use crate::plan::queue::Queue;
 use crate::plan::{
-    DeviceChange, FileEdit, Identity, Notice, Plan, Reload, SettingChange, VERSION, When, devices,
-    record, rules,
+    self, DeviceChange, FileEdit, Identity, Notice, Plan, Reload, SettingChange, VERSION, When,
+    devices, record, rules,
 };
-use crate::snapshot::{Kind, Phase, Snapshot};
+use crate::snapshot::{Phase, Snapshot};
+use crate::system::stand;
+
+pub use crate::snapshot::standing;
 
 /// What to go back to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -76,22 +79,9 @@ pub fn choose(snapshots: &[Snapshot], to: &To) -> Result<(u32, Vec<Snapshot>), S
     Ok((number, undone))
 }
 
-/// Applies whose effect still stands, oldest first.
-pub fn standing(snapshots: &[Snapshot]) -> Vec<&Snapshot> {
-    let mut standing: Vec<&Snapshot> = Vec::new();
-    for snapshot in snapshots {
-        match snapshot.kind {
-            _ if snapshot.phase == Phase::Undone => {}
-            Kind::Rollback { to: Some(to) } if snapshot.phase == Phase::Applied => {
-                standing.retain(|earlier| earlier.number < to);
-            }
-            _ => standing.push(snapshot),
-        }
-    }
-    standing
-}
-
 /// The plan that undoes snapshots, latest first.
+///
+/// With `force`, conflicts are decided for the snapshots, and one of another machine is taken.
 pub fn plan(undone: &[Snapshot], facts: &Facts, force: bool) -> Plan {
     let mut plan = blank(facts);
     for file in [&facts.rules, &facts.fstab, &facts.record] {
@@ -103,7 +93,7 @@ pub fn plan(undone: &[Snapshot], facts: &Facts, force: bool) -> Plan {
     }
     mounts::back(undone, facts, &mut plan);
     queues_back(undone, facts, &mut plan);
-    finish(&mut plan, facts, undone);
+    finish(&mut plan, facts, undone, force);
     plan
 }
 
@@ -131,7 +121,7 @@ pub fn plan_copy(copy: &[u8], facts: &Facts) -> Plan {
         });
     }
     mounts::back(&[], facts, &mut plan);
-    finish(&mut plan, facts, &[]);
+    finish(&mut plan, facts, &[], false);
     plan
 }
 
@@ -146,22 +136,36 @@ fn blank(facts: &Facts) -> Plan {
     }
 }
 
-fn finish(plan: &mut Plan, facts: &Facts, undone: &[Snapshot]) {
+fn finish(plan: &mut Plan, facts: &Facts, undone: &[Snapshot], force: bool) {
     let edits = |path: &[u8]| plan.files.iter().any(|edit| edit.path.as_bytes() == path);
     plan.reload = Reload {
         systemd: edits(facts.fstab.path.as_bytes()),
         udev: edits(rules::PATH.as_bytes()),
-        masks: Vec::new(),
+        masks: plan::mounts::masks(facts, &plan.mounts),
+        unmasks: plan::mounts::unmasks(facts, &plan.mounts),
     };
+    if plan.reload.udev {
+        // The rules go back too, so that every boot gives the same.
+        let rows = plan
+            .devices
+            .iter_mut()
+            .flat_map(|change| &mut change.settings);
+        rows.for_each(|row| row.when = When::NowAndBoot);
+    }
     for snapshot in undone {
         if snapshot.machine_id != facts.machine_id {
-            plan.errors.push(notice(
-                "machine",
-                format!(
-                    "snapshot {} was made on another machine (`{}`): its files would not boot this one",
-                    snapshot.number, snapshot.plan.host
-                ),
-            ));
+            let what = format!(
+                "snapshot {} was made on another machine (`{}`)",
+                snapshot.number, snapshot.plan.host
+            );
+            if force {
+                plan.warnings.push(notice("machine", what));
+            } else {
+                plan.errors.push(notice(
+                    "machine",
+                    format!("{what}: its files would not boot this one; `--force` takes them all the same"),
+                ));
+            }
         }
     }
     crate::plan::obstacles(plan, facts);
@@ -187,10 +191,6 @@ fn file_back(undone: &[Snapshot], file: &File, force: bool) -> Result<Option<Fil
         else {
             continue;
         };
-        // An interrupted apply may not have come to this file yet.
-        if image == edit.before && snapshot.phase != Phase::Applied {
-            continue;
-        }
         image = step_back(edit, image, &file.path, snapshot.number, force)?;
     }
     Ok((image != file.image).then(|| FileEdit {
@@ -208,11 +208,12 @@ fn step_back(
     number: u32,
     force: bool,
 ) -> Result<Option<Image>, String> {
-    if now == edit.after || path.as_bytes() == record::PATH.as_bytes() {
-        return Ok(edit.before.clone());
-    }
-    if now == edit.before {
+    // Not compared bit by bit: a file that was made has the label of its folder since.
+    if stand(edit.before.as_ref(), now.as_ref()) {
         return Ok(now);
+    }
+    if stand(edit.after.as_ref(), now.as_ref()) || path.as_bytes() == record::PATH.as_bytes() {
+        return Ok(edit.before.clone());
     }
     match (&edit.before, &edit.after, &now) {
         (Some(before), Some(after), Some(now)) => {
@@ -243,12 +244,33 @@ fn step_back(
     }
 }
 
+/// True where a file that somebody else has changed still holds what an edit brought into it.
+pub(crate) fn still_holds(edit: &FileEdit, now: Option<&Image>) -> bool {
+    let (Some(before), Some(after), Some(now)) = (&edit.before, &edit.after, now) else {
+        // Made anew, or removed, by somebody else.
+        return false;
+    };
+    let [before, after, now] = [before, after, now].map(|image| image.bytes.as_bytes());
+    merge::three_way(after, before, now).is_ok_and(|merged| merged != now)
+}
+
+/// True where a snapshot's live changes went with the boot in which they were made.
+///
+/// What was committed comes again at every boot; what was not, is gone.
+fn void(snapshot: &Snapshot, facts: &Facts) -> bool {
+    snapshot.boot_id != facts.boot_id && matches!(snapshot.phase, Phase::Prepared | Phase::Live)
+}
+
 /// Queues as they were: what the snapshots changed, and what that reset.
 fn queues_back(undone: &[Snapshot], facts: &Facts, plan: &mut Plan) {
     let mut goals: BTreeMap<String, Queue> = BTreeMap::new();
     for snapshot in undone {
+        if void(snapshot, facts) {
+            continue;
+        }
+        let this_boot = snapshot.boot_id == facts.boot_id;
         for change in &snapshot.plan.devices {
-            let Some((name, device)) = find(&change.device, facts) else {
+            let Some((name, device)) = find(&change.device, facts, this_boot) else {
                 plan.warnings.push(notice(
                     "gone",
                     format!("`{}` is not there any more, or is another disk now: its queue is left alone", change.device.name),
@@ -302,7 +324,11 @@ fn step_queue(change: &DeviceChange, goal: &mut Queue) {
 }
 
 /// The device that a snapshot means, under the name that it has now.
-fn find<'a>(identity: &Identity, facts: &'a Facts) -> Option<(&'a str, &'a Device)> {
+fn find<'a>(
+    identity: &Identity,
+    facts: &'a Facts,
+    this_boot: bool,
+) -> Option<(&'a str, &'a Device)> {
     let same = |device: &Device| {
         device.serial == identity.serial
             && device.wwn == identity.wwn
@@ -312,11 +338,9 @@ fn find<'a>(identity: &Identity, facts: &'a Facts) -> Option<(&'a str, &'a Devic
     let unique = identity.serial.is_some() || identity.wwn.is_some() || identity.dm_uuid.is_some();
     if let Some((name, device)) = facts.devices.get_key_value(&identity.name)
         && same(device)
-        && (unique
-            || device.diskseq.is_none()
-            || identity.diskseq.is_none()
-            || device.diskseq == identity.diskseq
-            || device.number == identity.number)
+        // Without a serial number, within a boot the kernel's count tells a disk from the next one
+        // under its name; over boots nothing does.
+        && (unique || !this_boot || identity.is(device))
     {
         return Some((name, device));
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::notice;
+use super::{notice, void};
 use crate::facts::{Facts, Mount};
 use crate::format::fstab::{Fstab, Kind};
 use crate::format::text::Text;
@@ -24,7 +24,7 @@ pub(super) fn back(undone: &[Snapshot], facts: &Facts, plan: &mut Plan) {
     }
     // What was seen live before the apply counts for more than what fstab's words come to.
     let mut recorded: BTreeMap<Text, LiveMount> = BTreeMap::new();
-    for snapshot in undone {
+    for snapshot in undone.iter().filter(|snapshot| !void(snapshot, facts)) {
         for change in &snapshot.plan.mounts {
             let Some(live) = &change.live else { continue };
             let Some(mount) = facts.mount_at(change.target.as_bytes()) else {
@@ -118,6 +118,7 @@ fn rows(live: &LiveMount) -> Vec<OptionChange> {
             when: When::Now,
             why: None,
             origin: None,
+            kib: None,
         })
         .collect()
 }

@@ -31,6 +31,11 @@ pub(super) fn manifest(number: u32) -> Text {
     Text(format!("{SNAPSHOTS}/{number}/{MANIFEST}").into_bytes())
 }
 
+/// Its copy of fstab, under the name that [`copies`] gives it.
+pub(super) fn copy_of_fstab(number: u32) -> Text {
+    Text(format!("{SNAPSHOTS}/{number}/fstab").into_bytes())
+}
+
 /// Its copy of fstab in /etc.
 pub(super) fn backup(number: u32) -> Text {
     Text(format!("{BACKUPS}/{BACKUP}{number}").into_bytes())

@@ -4,6 +4,7 @@
 //! after; its phase says how far the apply came. Whoever comes after a crash needs nothing else.
 
 mod layout;
+mod standing;
 pub mod store;
 mod write;
 
@@ -14,6 +15,7 @@ use crate::facts::{Facts, Image};
 use crate::format::fstab::Fstab;
 use crate::plan::Plan;
 
+pub use standing::standing;
 pub use store::Store;
 
 /// The version of the snapshot format that this program writes.
@@ -77,13 +79,8 @@ pub enum Phase {
     Committing,
     /// All of it is done and verified.
     Applied,
-    /// It failed, and all of it was undone.
+    /// It was interrupted, and a rollback left nothing of it.
     Undone,
-    /// A later rollback took it back.
-    RolledBack {
-        /// The number of that rollback's own snapshot.
-        by: u32,
-    },
 }
 
 impl Phase {
@@ -91,7 +88,7 @@ impl Phase {
     pub fn is_final(self) -> bool {
         match self {
             Self::Prepared | Self::Live | Self::Committing => false,
-            Self::Applied | Self::Undone | Self::RolledBack { .. } => true,
+            Self::Applied | Self::Undone => true,
         }
     }
 }

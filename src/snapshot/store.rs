@@ -10,7 +10,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::layout::{BACKUP, BACKUPS, SNAPSHOTS, manifest};
-use super::{Phase, Snapshot};
+use super::{Kind, Phase, Snapshot};
 use crate::system::{failed, read_file};
 
 /// The snapshots of one machine.
@@ -57,7 +57,7 @@ impl Store {
     }
 
     /// The machine's root.
-    pub(super) fn root(&self) -> &Path {
+    pub(crate) fn root(&self) -> &Path {
         &self.root
     }
 
@@ -131,11 +131,21 @@ impl Store {
 
     /// The newest that somebody has to finish or to undo.
     ///
+    /// What a later rollback took back is not among them, though a crash right after it may have
+    /// kept its mark from being made.
+    ///
     /// # Errors
     /// Where a newer one cannot be read, so that it cannot be told.
     pub fn interrupted(&self) -> Result<Option<Snapshot>, Error> {
+        let mut taken_back = u32::MAX;
         let newest_first = self.numbers()?.into_iter().rev();
-        self.find(newest_first, |phase| !phase.is_final())
+        self.find(newest_first, |snapshot| match snapshot.kind {
+            Kind::Rollback { to: Some(to) } if snapshot.phase == Phase::Applied => {
+                taken_back = taken_back.min(to);
+                false
+            }
+            _ => !snapshot.phase.is_final() && snapshot.number < taken_back,
+        })
     }
 
     /// The number of the next snapshot: above all that are there, and above all copies of fstab in
@@ -156,11 +166,11 @@ impl Store {
     fn find(
         &self,
         numbers: impl Iterator<Item = u32>,
-        wanted: impl Fn(Phase) -> bool,
+        mut wanted: impl FnMut(&Snapshot) -> bool,
     ) -> Result<Option<Snapshot>, Error> {
         for number in numbers {
             match self.read(number) {
-                Ok(snapshot) if wanted(snapshot.phase) => return Ok(Some(snapshot)),
+                Ok(snapshot) if wanted(&snapshot) => return Ok(Some(snapshot)),
                 // Missing: another ssdtune has pruned it meanwhile.
                 Ok(_) | Err(Error::Unfinished(_) | Error::Missing(_)) => {}
                 Err(error) => return Err(error),

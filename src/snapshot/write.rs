@@ -3,8 +3,8 @@
 use std::io;
 use std::path::Path;
 
-use super::layout::{HOME, SNAPSHOTS, backup, copies, folder, manifest, staged};
-use super::{Phase, Snapshot, Store};
+use super::layout::{HOME, SNAPSHOTS, backup, copies, copy_of_fstab, folder, manifest, staged};
+use super::{Kind, Phase, Snapshot, Store, standing};
 use crate::facts::Image;
 use crate::format::text::Text;
 use crate::system::{Effect, System, read_file, stands};
@@ -92,8 +92,9 @@ impl Store {
     /// the newest `keep` (at least one), unfinished ones, and the copies of fstab in /etc between
     /// the first and the last.
     ///
-    /// A snapshot that cannot be read, or waits to be finished, stays; so does a copy of fstab that
-    /// somebody has edited. The caller holds the machine's lock.
+    /// A snapshot that cannot be read, or waits to be finished, stays; so do a rollback without
+    /// which the first would seem to stand, and a copy of fstab that somebody has edited. The
+    /// caller holds the machine's lock.
     ///
     /// # Errors
     /// The rest waits for the next time.
@@ -102,16 +103,21 @@ impl Store {
         let made = |&number: &u32| !matches!(read_file(self.root(), &manifest(number)), Ok(None));
         let (made, unfinished): (Vec<u32>, Vec<u32>) = numbers.into_iter().partition(made);
         for number in unfinished {
-            self.forget(system, number, None)?;
+            // Its copy of fstab came before the one in /etc.
+            let copy = read_file(self.root(), &copy_of_fstab(number));
+            self.forget(system, number, copy.ok().flatten().as_ref())?;
         }
         let old = made.len().saturating_sub(keep.max(1));
+        let old: Vec<Snapshot> = made[..old]
+            .iter()
+            .filter_map(|&number| self.read(number).ok())
+            .collect();
+        let needed = canceller(&old);
         let mut gone = Vec::new();
-        for &number in made[..old].iter().skip(1) {
-            if let Ok(snapshot) = self.read(number)
-                && snapshot.phase.is_final()
-            {
-                self.discard(system, &snapshot)?;
-                gone.push(number);
+        for snapshot in old.iter().skip(1) {
+            if snapshot.phase.is_final() && Some(snapshot.number) != needed {
+                self.discard(system, snapshot)?;
+                gone.push(snapshot.number);
             }
         }
         self.prune_backups(system, &made)?;
@@ -151,6 +157,22 @@ impl Store {
             path: folder(number),
         })
     }
+}
+
+/// The rollback without which the first snapshot, which is kept, would seem to stand.
+fn canceller(old: &[Snapshot]) -> Option<u32> {
+    let first = old.first()?.number;
+    if standing(old)
+        .iter()
+        .any(|snapshot| snapshot.number == first)
+    {
+        return None;
+    }
+    let cancels = |snapshot: &&Snapshot| match snapshot.kind {
+        Kind::Rollback { to: Some(to) } => to <= first && snapshot.phase == Phase::Applied,
+        _ => false,
+    };
+    old.iter().rfind(cancels).map(|snapshot| snapshot.number)
 }
 
 /// The manifest as a file.

@@ -144,6 +144,14 @@ pub fn stands(expected: &Image, found: &Image) -> bool {
             .all(|name| expected.xattrs.contains_key(name) || name.starts_with("security."))
 }
 
+/// The same of a file that may be absent, as it may be expected to be.
+pub fn stand(expected: Option<&Image>, found: Option<&Image>) -> bool {
+    match (expected, found) {
+        (Some(expected), Some(found)) => stands(expected, found),
+        (expected, found) => expected.is_none() && found.is_none(),
+    }
+}
+
 /// Fills a new, empty file, reads it back and syncs it.
 pub(super) fn fill(fd: OwnedFd, image: &Image) -> io::Result<()> {
     let mut file = File::from(fd);

@@ -23,7 +23,7 @@ mod unit;
 mod words;
 
 pub use file::read_file;
-pub use image::stands;
+pub use image::{stand, stands};
 pub use live::Live;
 pub(crate) use words::failed;
 

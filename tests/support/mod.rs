@@ -8,13 +8,17 @@
     reason = "a test sets up what system/ is then asked to change"
 )]
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, unshare};
+
+pub mod machine;
 
 /// Runs a test in a mount namespace of its own, with a tmpfs as its working folder; whatever it
 /// mounts is gone with it. Skipped, with the reason printed, where that cannot be had.
@@ -87,13 +91,47 @@ pub struct Loop {
     pub node: PathBuf,
     /// `loop3`
     pub name: String,
-    before: Vec<(&'static str, String)>,
+    before: BTreeMap<String, String>,
+}
+
+/// Every file of a queue by name, `iosched/` ones too; of schedulers, the active one.
+pub fn queue_of(name: &str) -> BTreeMap<String, String> {
+    let queue = Path::new("/sys/block").join(name).join("queue");
+    let mut values = BTreeMap::new();
+    for (folder, prefix) in [(queue.join("iosched"), "iosched/"), (queue, "")] {
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            let file = entry.file_name().into_string().unwrap();
+            // Folders, and files that are for writing only, have no value.
+            if let Ok(text) = fs::read_to_string(entry.path()) {
+                let value = match file.as_str() {
+                    "scheduler" => text.split(['[', ']']).nth(1).unwrap_or(&text),
+                    _ => &text,
+                };
+                values.insert(format!("{prefix}{file}"), value.trim().to_owned());
+            }
+        }
+    }
+    values
+}
+
+/// The order in which values are put back: what resets others comes before them.
+fn rank(file: &str) -> usize {
+    match file {
+        "rotational" => 0,
+        "scheduler" => 1,
+        "nr_requests" => 2,
+        "read_ahead_kb" => 5,
+        _ if file.starts_with("iosched/") => 3,
+        _ => 4,
+    }
 }
 
 impl Loop {
     /// A new one over a file in `folder`; none, with the reason printed, where there is no losetup.
     pub fn new(folder: &Path, megabytes: u64) -> Option<Self> {
-        let file = folder.join(format!("disk-{megabytes}"));
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let file = folder.join(format!("disk-{count}"));
         fs::File::create(&file)
             .unwrap()
             .set_len(megabytes << 20)
@@ -114,11 +152,9 @@ impl Loop {
         let mut device = Self {
             node,
             name,
-            before: Vec::new(),
+            before: BTreeMap::new(),
         };
-        device.before = ["scheduler", "nr_requests", "read_ahead_kb"]
-            .map(|name| (name, device.queue(name)))
-            .to_vec();
+        device.before = queue_of(&device.name);
         Some(device)
     }
 
@@ -130,12 +166,17 @@ impl Loop {
         active.to_owned()
     }
 
+    /// Writes a file of its queue, as somebody with a shell would.
+    pub fn write(&self, name: &str, value: &str) {
+        let path = format!("/sys/block/{}/queue/{name}", self.name);
+        fs::write(path, value).unwrap();
+    }
+
     /// The same with a filesystem in it; none, with the reason printed, without the tool.
     pub fn formatted(folder: &Path, megabytes: u64, fstype: &str) -> Option<Self> {
         let device = Self::new(folder, megabytes)?;
         let mkfs = Command::new(format!("mkfs.{fstype}"))
-            .arg("-q")
-            .arg(&device.node)
+            .args(["-q".as_ref(), device.node.as_os_str()])
             .output();
         match mkfs {
             Ok(output) if output.status.success() => Some(device),
@@ -150,8 +191,13 @@ impl Loop {
 impl Drop for Loop {
     fn drop(&mut self) {
         // A loop device keeps its queue from one file to the next.
-        for (name, value) in &self.before {
-            let _ = fs::write(format!("/sys/block/{}/queue/{name}", self.name), value);
+        let mut files: Vec<_> = self.before.iter().collect();
+        files.sort_by_key(|(file, _)| rank(file));
+        for (file, value) in files {
+            // Even the same value resets others.
+            if queue_of(&self.name).get(file) != Some(value) {
+                let _ = fs::write(format!("/sys/block/{}/queue/{file}", self.name), value);
+            }
         }
         // Mounts in a namespace that is about to go keep it busy: it goes when they do.
         let _ = Command::new("losetup").arg("-d").arg(&self.node).output();

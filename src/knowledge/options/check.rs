@@ -1,6 +1,6 @@
 //! Whether an option may be asked for: known, spelt right, with a value that makes sense.
 
-use super::{Found, MountOption, all, farewell, lookup, name_of, row, values};
+use super::{Found, MountOption, all, farewell, lookup, name_of, named, row, values};
 use crate::knowledge::{Kernel, legacy};
 
 /// The oldest kernel that anyone is expected to run: what it lacks already is gone for good.
@@ -29,7 +29,7 @@ pub fn check(fstype: Option<&str>, item: &str, kernel: Option<Kernel>) -> Result
 fn anywhere(item: &str, kernel: Option<Kernel>) -> Result<(), String> {
     let name = name_of(item);
     let mut first = None;
-    for option in all().filter(|option| option.is_named(name)) {
+    for option in named(name) {
         match usable(option, item, kernel) {
             Ok(()) => return Ok(()),
             // What a living option says is worth more than the farewell of a dead one.

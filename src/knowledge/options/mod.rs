@@ -5,6 +5,7 @@
 //! canonical spellings within the slot.
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
 
 use super::{Kernel, nearest};
 
@@ -275,9 +276,30 @@ pub(crate) fn name_of(item: &str) -> &str {
 /// The row of an option that is there, or was, on a filesystem type (or one of several, with
 /// commas between them; `auto` may be any).
 fn row(fstype: &str, item: &str) -> Option<&'static MountOption> {
-    let name = name_of(item);
-    all().find(|option| option.is_named(name) && (fstype == "auto" || option.is_of(fstype)))
+    named(name_of(item)).find(|option| fstype == "auto" || option.is_of(fstype))
 }
+
+/// Every option, by name, those of one name in the order of the tables: an fstab of thousands of
+/// lines asks for thousands of names.
+static BY_NAME: LazyLock<Vec<&MountOption>> = LazyLock::new(|| {
+    let mut options: Vec<&MountOption> = all().collect();
+    options.sort_by_key(|option| option.name);
+    options
+});
+
+/// The options that go by a name, in the order of the tables.
+fn named(name: &str) -> impl Iterator<Item = &'static MountOption> {
+    let start = BY_NAME.partition_point(|option| option.name < name);
+    let exact = BY_NAME[start..]
+        .iter()
+        .take_while(move |option| option.name == name);
+    let families = FAMILIES.iter().filter(move |option| option.is_named(name));
+    exact.chain(families).copied()
+}
+
+/// Those that stand for all names of one beginning (`x-*`).
+static FAMILIES: LazyLock<Vec<&MountOption>> =
+    LazyLock::new(|| all().filter(|option| option.name.ends_with('*')).collect());
 
 /// What is known of an option (`noatime`, `commit=60`) on a filesystem type.
 ///
@@ -294,7 +316,7 @@ pub fn lookup(fstype: &str, item: &str) -> Found {
             },
             None => Found::Known(option),
         },
-        None => match all().find(|option| option.is_named(name) && option.gone.is_none()) {
+        None => match named(name).find(|option| option.gone.is_none()) {
             Some(elsewhere) => Found::OtherFilesystem(elsewhere.owner()),
             None => Found::Unknown {
                 nearest: nearest(

@@ -15,8 +15,7 @@ use std::path::PathBuf;
 use rustix::io::Errno;
 
 use super::words::{failed, refused};
-use super::{Effect, Live, System, read_file, stands};
-
+use super::{Effect, Live, System, read_file, stand};
 use crate::facts::{Facts, File, Image, Scope, Unit};
 use crate::format::text::Text;
 use queue::Hidden;
@@ -215,10 +214,7 @@ impl Files {
             Self::Disk(_, live) => return live.perform(effect),
             Self::Memory(files) => files,
         };
-        let is = |found: Option<&Image>, expected: Option<&Image>| match (found, expected) {
-            (Some(found), Some(expected)) => stands(expected, found),
-            (found, expected) => found.is_none() && expected.is_none(),
-        };
+        let is = |found: Option<&Image>, expected: Option<&Image>| stand(expected, found);
         let rival = |path: &Text| {
             refused(
                 io::ErrorKind::Other,

@@ -1,0 +1,48 @@
+//! Closing what was interrupted, once nothing is left of it.
+
+use std::io;
+
+use super::files::sweep;
+use crate::facts::Facts;
+use crate::snapshot::{Kind, Phase, Store};
+use crate::system::System;
+
+/// Closes interrupted runs from number `to` on, where a rollback found nothing to put back: clears
+/// their leftovers away and marks them undone. Returns what could not be cleared.
+///
+/// # Errors
+/// A mark that could not be made, or a store that cannot be read.
+pub fn close(
+    system: &mut dyn System,
+    store: &Store,
+    facts: &Facts,
+    to: u32,
+) -> io::Result<Vec<String>> {
+    let said = sweep(system, store, facts);
+    mark_from(system, store, to, u32::MAX)?;
+    Ok(said)
+}
+
+/// After a rollback, what it took back is not open any more.
+pub(super) fn mark(system: &mut dyn System, store: &Store, kind: Kind, own: u32) -> io::Result<()> {
+    match kind {
+        Kind::Rollback { to: Some(to) } => mark_from(system, store, to, own),
+        _ => Ok(()),
+    }
+}
+
+fn mark_from(system: &mut dyn System, store: &Store, to: u32, below: u32) -> io::Result<()> {
+    for entry in store.list().map_err(io::Error::other)? {
+        if !(to..below).contains(&entry.number) {
+            continue;
+        }
+        // One that cannot be read is not ours to judge.
+        let Ok(mut snapshot) = entry.snapshot else {
+            continue;
+        };
+        if !snapshot.phase.is_final() {
+            store.mark(system, &mut snapshot, Phase::Undone)?;
+        }
+    }
+    Ok(())
+}
