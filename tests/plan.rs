@@ -97,6 +97,34 @@ fn a_second_plan_is_empty() {
     }
 }
 
+/// Every state of the cases on every machine: whatever may be applied leaves nothing to do.
+#[test]
+fn a_second_plan_is_empty_on_other_machines() {
+    let machines = plan_case::machines();
+    let cases = Case::all();
+    let mut applied_plans = 0;
+    for case in &cases {
+        let Ok(state) = case.state() else { continue };
+        for (name, facts) in &machines {
+            let plan = case.plan_of(&state, facts);
+            let _ = case.page(&plan);
+            if !plan.errors.is_empty() || plan.is_empty() {
+                continue;
+            }
+            applied_plans += 1;
+            let again = case.plan_of(&state, &applied::applied(facts, &plan));
+            assert!(
+                again.is_empty(),
+                "{} on {name}: after apply of\n{}a second plan has\n{}",
+                case.name,
+                case.page(&plan),
+                case.page(&again)
+            );
+        }
+    }
+    assert!(applied_plans > 300, "only {applied_plans} plans");
+}
+
 #[test]
 fn no_line_is_wider_than_a_page() {
     for case in Case::all() {
@@ -113,5 +141,42 @@ fn no_line_is_wider_than_a_page() {
             );
         }
         assert!(!page.contains('\u{1b}'), "{}", case.name);
+    }
+}
+
+/// Every case of the table in `tests/README.md` names tests that are there.
+#[test]
+fn the_table_of_cases_is_true() {
+    let table = fs::read_to_string("tests/README.md").unwrap();
+    let mut folders: Vec<String> = Vec::new();
+    for parent in ["tests/plan", "tests/fstab"] {
+        for entry in fs::read_dir(parent).unwrap() {
+            let name = entry.unwrap().file_name().into_string().unwrap();
+            folders.push(format!("{parent}/{name}"));
+        }
+    }
+    let mut named = 0;
+    for path in table.split('`').skip(1).step_by(2) {
+        if !path.starts_with("tests/") && !path.starts_with("src/") {
+            continue;
+        }
+        named += 1;
+        let there = match path.strip_suffix('*') {
+            Some(front) => folders.iter().any(|folder| folder.starts_with(front)),
+            None => Path::new(path).exists(),
+        };
+        assert!(there, "tests/README.md names `{path}`, which is not there");
+    }
+    assert!(named > 60, "only {named}");
+    for folder in folders {
+        let name = folder.rsplit('/').next().unwrap();
+        let id = name.get(..3).unwrap_or(name);
+        let is_case = id.starts_with(|c: char| "FWOMTSU".contains(c))
+            && id[1..].bytes().all(|byte| byte.is_ascii_digit());
+        let listed = table.contains(&format!("| {id} |")) || folder.starts_with("tests/fstab");
+        assert!(
+            !is_case || listed,
+            "{folder} is a case that the table has not"
+        );
     }
 }

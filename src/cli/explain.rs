@@ -8,8 +8,8 @@ use super::{Common, Error, Exit, output};
 Examples:
   ssdtune explain read_ahead_kb
   ssdtune explain mq-deadline.fifo_batch
-  ssdtune explain bfq                      a scheduler, and what it can be tuned by
-  ssdtune explain commit                   a mount option, filesystem by filesystem
+  ssdtune explain bfq                      a scheduler and its tunables
+  ssdtune explain commit                   a mount option
   ssdtune explain --list                   all names")]
 pub struct Args {
     /// Its name, as in a state file or in fstab

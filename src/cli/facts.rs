@@ -6,12 +6,11 @@ use crate::facts::{Scope, gather};
 /// Print all that is known of the machine, as JSON
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-For a plan elsewhere, by a reviewer's CI for example:
+It holds serial numbers, and fstab with all its options: keep it private.
 
-  ssdtune facts > lab-3.json
-  ssdtune plan --facts lab-3.json state.toml
-
-It holds serial numbers and fstab with all its options: keep it private.")]
+Examples:
+  ssdtune facts > lab-3.json               here, and elsewhere, in CI say:
+  ssdtune plan --facts lab-3.json state.toml")]
 pub struct Args {}
 
 pub fn run(_args: &Args, common: &Common) -> Result<Exit, Error> {

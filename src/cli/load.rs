@@ -4,7 +4,7 @@ use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use super::{Common, Error, Exit, output};
+use super::{Common, Error, output};
 use crate::facts::{Facts, Scope, gather};
 use crate::plan::record;
 use crate::render::problem::problems;
@@ -45,13 +45,8 @@ pub fn state(paths: &[PathBuf], purpose: Purpose, common: &Common) -> Result<Des
     }
     state::parse(&texts).map_err(|found| {
         output::say(problems(&texts, &found).trim_end());
-        Error {
-            exit: Exit::Usage,
-            message: format!(
-                "the state cannot be used: {}",
-                crate::render::words::count(found.len(), "error")
-            ),
-        }
+        // All is said.
+        Error::usage("")
     })
 }
 

@@ -148,7 +148,9 @@ pub fn main() -> ExitCode {
     let exit = match run(&cli) {
         Ok(exit) => exit,
         Err(error) => {
-            output::error(&error.message);
+            if !error.message.is_empty() {
+                output::error(&error.message);
+            }
             error.exit
         }
     };
@@ -159,6 +161,7 @@ pub fn main() -> ExitCode {
 #[derive(Debug)]
 pub struct Error {
     exit: Exit,
+    /// Empty where it was said already.
     message: String,
 }
 

@@ -24,7 +24,7 @@ pub struct Args {
     /// State files or folders, later ones win; else /etc/ssdtune
     state: Vec<PathBuf>,
     /// Plan for the machine in FILE, as `ssdtune facts` wrote it
-    #[arg(long, value_name = "FILE", conflicts_with = "root")]
+    #[arg(long, value_name = "FILE")]
     facts: Option<PathBuf>,
     /// Show generated files in full
     #[arg(long)]
@@ -35,6 +35,11 @@ pub struct Args {
 }
 
 pub fn run(args: &Args, common: &Common) -> Result<Exit, Error> {
+    if args.facts.is_some() && common.root.is_some() {
+        return Err(Error::usage(
+            "`--facts` is one machine and `--root` another: leave one out",
+        ));
+    }
     let state = load::state(&args.state, load::Purpose::Show, common)?;
     let scope = load::scope(&state, common);
     let facts = load::facts(args.facts.as_deref(), &scope, common)?;

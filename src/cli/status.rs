@@ -55,13 +55,17 @@ pub fn run(args: &Args, common: &Common) -> Result<Exit, Error> {
     if common.quiet {
         super::plan::errors(&plan);
     } else {
-        output::page(&page(
-            &plan,
-            Detail {
-                verbose: common.verbose,
-                diff: false,
-            },
-        ))?;
+        let detail = Detail {
+            verbose: common.verbose,
+            diff: false,
+        };
+        let mut page = page(&plan, detail);
+        // Nobody is about to change anything.
+        if let Some(at) = page.rfind("Nothing is changed yet.\n") {
+            page.truncate(at);
+            page.push_str("`ssdtune apply` makes it so.\n");
+        }
+        output::page(&page)?;
         super::plan::unread(&facts, common);
     }
     Ok(exit)

@@ -1,13 +1,15 @@
 //! Which devices of /sys/block to read, and how deep.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 use super::block::{self, Block, disk_by_link};
 use super::queue::Asked;
 use super::read::Reader;
 use super::scope::{asked_by, asks_for_identity};
-use super::select::{Matcher, Taken, may_take};
+use super::select::{Matcher, Name, Taken};
 use super::{Device, Facts, Recorded, Scope};
+use crate::format::text::Text;
 use crate::state::DeviceRule;
 
 /// Reads devices: all of all, or what the rules, the record and the mount points need.
@@ -125,9 +127,21 @@ fn stacked(reader: &mut Reader, block: &mut Block, facts: &mut Facts) {
     }
 }
 
+/// A rule made ready, and what it needs of a device that it takes.
+struct Ready<'a> {
+    matcher: Matcher<'a>,
+    asked: Asked,
+}
+
 /// The rules and the record, made ready to say what of a device is needed.
+#[derive(Default)]
 struct Wanted<'a> {
-    rules: Vec<(Matcher<'a>, &'a DeviceRule, Asked)>,
+    /// Rules that give whole kernel names, by name.
+    by_name: BTreeMap<&'a str, Vec<Rc<Ready<'a>>>>,
+    /// Rules about which a kernel name tells nothing, but for kinds that they do not ask for.
+    plain: Vec<Rc<Ready<'a>>>,
+    /// All others.
+    others: Vec<Rc<Ready<'a>>>,
     recorded: &'a [Recorded],
     /// What the keys of the rules look at.
     looked_at: Asked,
@@ -137,33 +151,53 @@ struct Wanted<'a> {
 
 impl<'a> Wanted<'a> {
     fn new(rules: &'a [DeviceRule], recorded: &'a [Recorded], facts: &Facts) -> Self {
-        let mut looked_at = Asked::default();
-        if rules.iter().any(|rule| rule.select.rotational.is_some()) {
-            looked_at.look_at("rotational");
-        }
-        // A zoned disk's scheduler is left alone unless asked for.
-        if rules
-            .iter()
-            .any(|rule| rule.select.zoned.is_some() || rule.scheduler.is_some())
-        {
-            looked_at.look_at("zoned");
-        }
-        let ready =
-            |rule: &'a DeviceRule| (Matcher::new(&rule.select, facts), rule, asked_by(rule));
-        let by_record = recorded.iter().any(Recorded::has_identity);
-        Self {
-            identity: by_record || rules.iter().any(|rule| asks_for_identity(&rule.select)),
-            rules: rules.iter().map(ready).collect(),
+        let mut wanted = Self {
             recorded,
-            looked_at,
+            identity: recorded.iter().any(Recorded::has_identity),
+            ..Self::default()
+        };
+        for rule in rules {
+            let select = &rule.select;
+            wanted.identity |= asks_for_identity(select);
+            if select.rotational.is_some() {
+                wanted.looked_at.look_at("rotational");
+            }
+            // A zoned disk's scheduler is left alone unless asked for.
+            if select.zoned.is_some() || rule.scheduler.is_some() {
+                wanted.looked_at.look_at("zoned");
+            }
+            let ready = Rc::new(Ready {
+                matcher: Matcher::new(select, facts),
+                asked: asked_by(rule),
+            });
+            let mut names = select.name.iter().map(|at| &at.value);
+            if !select.name.is_empty() && names.clone().all(|name| name.literal) {
+                for name in names {
+                    let same = wanted.by_name.entry(&name.text).or_default();
+                    same.push(Rc::clone(&ready));
+                }
+            } else if names.next().is_some() || ready.matcher.is_picky_about_names() {
+                wanted.others.push(ready);
+            } else {
+                wanted.plain.push(ready);
+            }
         }
+        wanted
+    }
+
+    /// The rules that could be about a device of this name.
+    fn rules(&self, name: &str) -> impl Iterator<Item = &Ready<'a>> {
+        let named = self.by_name.get(name).into_iter().flatten();
+        named.chain(&self.others).map(|rule| &**rule)
     }
 
     /// Whether a rule or the record can be about a device of this name.
     fn may_be(&self, name: &str) -> bool {
-        self.rules
-            .iter()
-            .any(|(_, rule, _)| may_take(&rule.select, name))
+        let by_rules = Name::new(name);
+        !self.plain.is_empty() && by_rules.is_usual()
+            || self
+                .rules(name)
+                .any(|rule| rule.matcher.may_take(&by_rules))
             || self
                 .recorded
                 .iter()
@@ -188,10 +222,13 @@ impl<'a> Wanted<'a> {
         }
         let mut asked = Asked::default();
         let mut is_taken = false;
-        for (matcher, _, needed) in &self.rules {
-            if matcher.takes(name, device) == Taken::Yes {
+        for rule in self
+            .rules(name)
+            .chain(self.plain.iter().map(|rule| &**rule))
+        {
+            if rule.matcher.takes(name, device) == Taken::Yes {
                 is_taken = true;
-                asked.join(needed);
+                asked.join(&rule.asked);
             }
         }
         for record in self
@@ -220,8 +257,10 @@ impl Recorded {
 
     /// Whether a device is the one recorded: by what identifies it, else by its name.
     fn is_of(&self, name: &str, device: &Device) -> bool {
+        let same =
+            |recorded: &Option<Text>, found: &Option<Text>| recorded.is_none() || recorded == found;
         if self.has_identity() {
-            self.serial == device.serial && self.wwn == device.wwn
+            same(&self.serial, &device.serial) && same(&self.wwn, &device.wwn)
         } else {
             self.name == name
         }

@@ -25,6 +25,7 @@ pub const RECORD: &str = "/var/lib/ssdtune/managed.json";
 pub fn gather(root: &Path, scope: &Scope<'_>) -> Facts {
     let mut facts = Facts {
         version: VERSION,
+        offline: !scope.live,
         ..Facts::default()
     };
     let mut reader = match Reader::new(root) {

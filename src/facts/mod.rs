@@ -46,6 +46,10 @@ pub const VERSION: u32 = 1;
 pub struct Facts {
     /// Version of this format.
     pub version: u32,
+    /// True of an offline system, of which only files were read: nothing is known of its devices
+    /// and mounts.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub offline: bool,
     /// Host name.
     pub host: String,
     /// Kernel release (`uname -r`).

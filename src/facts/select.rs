@@ -39,6 +39,8 @@ pub enum Layer {
 #[derive(Debug)]
 pub struct Matcher<'a> {
     selector: &'a DeviceSelector,
+    /// It asks for kinds that are left alone otherwise.
+    asks: bool,
     stacks: Vec<(Text, Stack)>,
 }
 
@@ -71,20 +73,6 @@ pub fn asks_for_zoned(selector: &DeviceSelector) -> bool {
     selector.zoned.is_some() || selector.is_named()
 }
 
-/// Whether a selector could take a device of this kernel name, as far as the name tells.
-///
-/// Where it says no, nothing of the device need be read.
-pub(super) fn may_take(selector: &DeviceSelector, name: &str) -> bool {
-    if is_never_taken(name) || !any(&selector.name, Some(name)) {
-        return false;
-    }
-    if !selector.transport.is_empty() {
-        let mut asked = selector.transport.iter();
-        return asked.any(|word| kernel_fits(&word.value, name));
-    }
-    selector.asks_for_unusual() || unusual_by_name(name).is_none()
-}
-
 /// Whether devices of a transport can have this kernel name.
 fn kernel_fits(transport: &str, name: &str) -> bool {
     TRANSPORTS
@@ -92,12 +80,31 @@ fn kernel_fits(transport: &str, name: &str) -> bool {
         .any(|row| row.name == transport && row.kernel.iter().any(|pattern| glob(pattern, name)))
 }
 
-/// The kind, in words, of a device that is left alone for its kernel name alone.
-fn unusual_by_name(name: &str) -> Option<&'static str> {
-    let row = TRANSPORTS
-        .iter()
-        .find(|row| row.path.is_none() && row.kernel.iter().any(|pattern| glob(pattern, name)))?;
-    row.on_request.then(|| kind(row.name))
+/// A kernel name, and what it tells about its device to every rule alike.
+pub(super) struct Name<'n> {
+    text: &'n str,
+    /// No rule takes it.
+    never: bool,
+    /// Its kind is left alone unless a rule asks for it.
+    unusual: bool,
+}
+
+impl<'n> Name<'n> {
+    pub fn new(text: &'n str) -> Self {
+        let by_name = TRANSPORTS
+            .iter()
+            .find(|row| row.path.is_none() && row.kernel.iter().any(|pattern| glob(pattern, text)));
+        Self {
+            text,
+            never: is_never_taken(text),
+            unusual: by_name.is_some_and(|row| row.on_request),
+        }
+    }
+
+    /// True for a name of the kinds that any rule may take.
+    pub fn is_usual(&self) -> bool {
+        !self.never && !self.unusual
+    }
 }
 
 /// What a transport that is taken on request only is called in a sentence.
@@ -123,6 +130,7 @@ impl<'a> Matcher<'a> {
     pub fn new(selector: &'a DeviceSelector, facts: &Facts) -> Self {
         Self {
             selector,
+            asks: selector.asks_for_unusual(),
             stacks: stacks(selector, facts),
         }
     }
@@ -132,10 +140,43 @@ impl<'a> Matcher<'a> {
         &self.stacks
     }
 
+    /// Whether the rule could take a device of this kernel name, as far as the name tells.
+    ///
+    /// Where it says no, nothing of the device need be read.
+    pub(super) fn may_take(&self, name: &Name<'_>) -> bool {
+        let selector = self.selector;
+        if name.never || !any(&selector.name, Some(name.text)) {
+            return false;
+        }
+        if !selector.mount.is_empty() && !self.is_below(name.text) {
+            return false;
+        }
+        if !selector.transport.is_empty() {
+            let mut asked = selector.transport.iter();
+            return asked.any(|word| kernel_fits(&word.value, name.text));
+        }
+        !name.unusual || self.asks
+    }
+
+    /// Whether a kernel name tells more about the rule than that a kind is left alone.
+    pub(super) fn is_picky_about_names(&self) -> bool {
+        let selector = self.selector;
+        self.asks
+            || !(selector.name.is_empty()
+                && selector.transport.is_empty()
+                && selector.mount.is_empty())
+    }
+
+    /// Whether a device is in the layers of a mount point that the rule found.
+    fn is_below(&self, name: &str) -> bool {
+        let mut stacks = self.stacks.iter();
+        stacks.any(|(_, stack)| stack.layer(name).is_some())
+    }
+
     /// Whether the rule takes a device.
     pub fn takes(&self, name: &str, device: &Device) -> Taken {
         let selector = self.selector;
-        if is_never_taken(name) || !self.holds(name, device) {
+        if !self.holds(name, device) || is_never_taken(name) {
             return Taken::No;
         }
         let literally = selector.name.iter().any(|pattern| pattern.value.literal);
@@ -143,7 +184,7 @@ impl<'a> Matcher<'a> {
             return Taken::NotWithoutAsking("hidden path");
         }
         match unusual(name, device) {
-            Some(kind) if !selector.asks_for_unusual() => Taken::NotWithoutAsking(kind),
+            Some(kind) if !self.asks => Taken::NotWithoutAsking(kind),
             _ => Taken::Yes,
         }
     }
@@ -189,11 +230,7 @@ impl<'a> Matcher<'a> {
                         .iter()
                         .any(|asked| asked.value == transport)
                 }))
-            && (selector.mount.is_empty()
-                || self
-                    .stacks
-                    .iter()
-                    .any(|(_, stack)| stack.layer(name).is_some()))
+            && (selector.mount.is_empty() || self.is_below(name))
     }
 }
 

@@ -1,9 +1,10 @@
-//! What every part of planning looks at, and where it leaves its sentences.
+//! What every part of planning looks at.
 
-use std::collections::BTreeSet;
+use std::fmt::Write as _;
 
+use super::When;
+use super::layers::Layers;
 use super::record::Record;
-use super::{Notice, When};
 use crate::facts::Facts;
 use crate::knowledge::Kernel;
 use crate::state::{DesiredState, Machine, Origin, Places};
@@ -47,9 +48,10 @@ pub(super) struct Context<'a> {
     pub facts: &'a Facts,
     pub record: &'a Record,
     pub only: Only,
-    pub places: Places<'a>,
+    places: Places<'a>,
     pub kernel: Option<Kernel>,
     pub machine: Machine<'a>,
+    pub layers: Layers<'a>,
 }
 
 impl<'a> Context<'a> {
@@ -62,6 +64,7 @@ impl<'a> Context<'a> {
             places: Places::new(&state.sources),
             kernel: Kernel::parse(&facts.kernel),
             machine: facts.machine(),
+            layers: Layers::new(facts),
         }
     }
 
@@ -69,59 +72,20 @@ impl<'a> Context<'a> {
     pub fn place(&self, origin: Origin) -> String {
         self.places.name(origin)
     }
-}
 
-/// The sentences of a plan, as they come up.
-#[derive(Default)]
-pub(super) struct Notices {
-    pub errors: Vec<Notice>,
-    pub warnings: Vec<Notice>,
-    pub notes: Vec<Notice>,
-}
-
-impl Notices {
-    pub fn error(
-        &mut self,
-        subject: impl Into<String>,
-        text: impl Into<String>,
-        origin: Option<String>,
-    ) {
-        push(&mut self.errors, subject, text, origin);
-    }
-
-    /// A warning by its name, unless the rule behind it says that it is known.
-    pub fn warn(
-        &mut self,
-        name: &str,
-        allow: &BTreeSet<String>,
-        text: impl Into<String>,
-        origin: Option<String>,
-    ) {
-        if !allow.contains(name) {
-            push(&mut self.warnings, name, text, origin);
+    /// `20-host.toml:3, over 10-base.toml:4`: where a value was asked for, and what it overrode,
+    /// the last first.
+    pub fn places(&self, origin: Origin, overridden: &[Origin]) -> String {
+        const SHOWN: usize = 3;
+        let mut text = self.place(origin);
+        for (index, earlier) in overridden.iter().rev().take(SHOWN).enumerate() {
+            text.push_str(if index == 0 { ", over " } else { " and " });
+            text.push_str(&self.place(*earlier));
         }
+        if let Some(more @ 1..) = overridden.len().checked_sub(SHOWN) {
+            // Writing to a String cannot fail.
+            let _ = write!(text, " and {more} more");
+        }
+        text
     }
-
-    pub fn note(
-        &mut self,
-        subject: impl Into<String>,
-        text: impl Into<String>,
-        origin: Option<String>,
-    ) {
-        push(&mut self.notes, subject, text, origin);
-    }
-}
-
-/// Each sentence once, in the order in which they came up.
-fn push(
-    list: &mut Vec<Notice>,
-    name: impl Into<String>,
-    text: impl Into<String>,
-    origin: Option<String>,
-) {
-    list.push(Notice {
-        name: name.into(),
-        text: text.into(),
-        origin,
-    });
 }

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::context::{Context, Notices, Only};
+use super::context::{Context, Only};
+use super::notices::Notices;
 use super::record::{self, Record};
 use super::{FileEdit, Plan, Reload, VERSION, devices, guard, mounts, rules};
 use crate::facts::{Facts, File, Image};
@@ -27,7 +28,15 @@ pub fn plan(state: &DesiredState, facts: &Facts, only: Only) -> Plan {
         .as_ref()
         .map_or(&[][..], |image| image.bytes.as_bytes());
     let fstab = Fstab::parse(bytes.to_vec());
-    let mounts = mounts::decide(&cx, &fstab, &mut next, &mut notices);
+    let mounts = if guard::readable(&facts.fstab) {
+        mounts::decide(&cx, &fstab, &mut next, &mut notices)
+    } else {
+        // Nothing can be said of lines that nobody could read.
+        if !(state.mounts.is_empty() && state.tmpfs.is_empty() && recorded.options.is_empty()) {
+            guard::obstacles(&facts.fstab, &mut notices);
+        }
+        mounts::Outcome::default()
+    };
     let devices = devices::decide(&cx, &mut next, &mut notices);
 
     let mut files = Vec::new();
@@ -56,6 +65,7 @@ pub fn plan(state: &DesiredState, facts: &Facts, only: Only) -> Plan {
         .collect();
     guard::rivals(&cx, &written, &devices, &mut notices);
 
+    let (errors, warnings, notes) = notices.finish();
     let edits = |path: &str| {
         files
             .iter()
@@ -83,9 +93,9 @@ pub fn plan(state: &DesiredState, facts: &Facts, only: Only) -> Plan {
         files,
         reload,
         pending: mounts.pending,
-        errors: notices.errors,
-        warnings: notices.warnings,
-        notes: notices.notes,
+        errors,
+        warnings,
+        notes,
     }
 }
 
@@ -95,8 +105,9 @@ pub fn obstacles(plan: &mut Plan, facts: &Facts) {
     let cx = Context::new(&state, facts, &record, Only::Both);
     let mut notices = Notices::default();
     files_guarded(&cx, &plan.files, &mut notices);
-    plan.errors.extend(notices.errors);
-    plan.warnings.extend(notices.warnings);
+    let (errors, warnings, _) = notices.finish();
+    plan.errors.extend(errors);
+    plan.warnings.extend(warnings);
 }
 
 fn files_guarded(cx: &Context<'_>, files: &[FileEdit], notices: &mut Notices) {

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use super::context::{Context, Notices};
+use super::context::Context;
+use super::forecast;
+use super::notices::Notices;
 use super::queue::Queue;
-use super::record::{Found, Record, device_key};
+use super::record::{self, Found, Record};
 use super::{DeviceChange, Identity, SettingChange, When};
-use super::{forecast, layers};
 use crate::facts::select::{self, Layer, Matcher, Taken};
 use crate::facts::stack;
 use crate::facts::{Device, Module};
@@ -24,6 +25,8 @@ pub(super) struct Rule<'a> {
     pub took: Vec<&'a str>,
     /// Devices that it would have taken, had it asked; by kind.
     pub passed: BTreeMap<&'static str, Vec<&'a str>>,
+    /// Zoned disks that it took, and whose scheduler it leaves alone.
+    pub zoned: Vec<&'a str>,
 }
 
 /// Decides over all devices.
@@ -42,37 +45,38 @@ pub(super) fn decide<'a>(
             matcher: Matcher::new(&rule.select, cx.facts),
             took: Vec::new(),
             passed: BTreeMap::new(),
+            zoned: Vec::new(),
         })
         .collect();
     if rules.is_empty() && cx.record.queues.is_empty() {
         return Vec::new();
     }
+    if cx.facts.offline {
+        super::guard::devices::offline(cx, &rules, notices);
+        return Vec::new();
+    }
+    let keys = record::device_keys(&cx.facts.devices);
     let mut changes = Vec::new();
     for (name, device) in &cx.facts.devices {
         let taking = taking(&mut rules, name, device);
         let untaken = taking.is_empty();
-        let key = device_key(name, device);
-        let dropped = cx.record.queues.get(&key);
+        let key = &keys[name.as_str()];
+        let dropped = cx.record.queues.get(key);
         if untaken && dropped.is_none() {
             continue;
         }
         let wanted = Wanted::new(taking);
         let decided = one(cx, name, device, &wanted, dropped, notices);
         if untaken && decided.managed.is_empty() {
-            record.queues.remove(&key);
+            record.queues.remove(key);
         } else {
-            keep(record, &key, decided.managed);
+            keep(record, key, decided.managed);
         }
         changes.extend(decided.change);
     }
     super::guard::devices::rules(cx, &rules, notices);
-    changes.sort_by_key(|change| depth(cx, &change.device.name));
+    changes.sort_by_cached_key(|change| cx.layers.depth(&change.device.name));
     if cx.only.live() { changes } else { Vec::new() }
-}
-
-/// Disks first, then what is stacked on them.
-fn depth(cx: &Context<'_>, name: &str) -> usize {
-    layers::depth(cx.facts, name)
 }
 
 /// The rules that take a device, in their order, each with the part that concerns it.
@@ -89,9 +93,13 @@ fn taking<'a>(rules: &mut [Rule<'a>], name: &'a str, device: &Device) -> Vec<Par
         }
         rule.took.push(name);
         let layer = rule.matcher.layer(name);
+        let allowed = select::scheduler_allowed(&rule.rule.select, device);
+        if !allowed && rule.rule.scheduler.is_some() {
+            rule.zoned.push(name);
+        }
         taking.push(Part {
             rule: rule.rule,
-            scheduler: layer != Layer::Top && select::scheduler_allowed(&rule.rule.select, device),
+            scheduler: layer != Layer::Top && allowed,
             queue: layer != Layer::Top,
             read_ahead: layer != Layer::Disk,
         });
@@ -150,7 +158,14 @@ fn one(
     let next = chosen
         .or_else(|| restored.as_deref().and_then(Scheduler::from_name))
         .or(active);
-    let limits = limits(cx, device, next);
+    let mut limits = limits(cx, device, next);
+    limits.nr_requests = wanted
+        .in_effect(next)
+        .find(|winner| winner.wanted.attribute.name == "nr_requests")
+        .map(|winner| &winner.wanted.value.value.0)
+        // A switch sets it to what nobody can tell.
+        .or_else(|| device.queue.get("nr_requests").filter(|_| next == active))
+        .and_then(|text| text.parse().ok());
 
     let mut goals: Vec<Goal<'_>> = Vec::new();
     if let (Some(next), Some(attribute)) = (next, attributes::queue("scheduler"))
@@ -163,7 +178,7 @@ fn one(
             origin: wanted
                 .scheduler
                 .as_ref()
-                .map(|winner| cx.place(winner.wanted.origin)),
+                .map(|winner| cx.places(winner.wanted.origin, &winner.overridden)),
         });
     }
     for winner in wanted.in_effect(next) {
@@ -216,19 +231,25 @@ fn one(
         if now.is_none() && goal.attribute.default_number() == goal.wanted {
             continue;
         }
-        settings.push(changed(cx, goal, now));
+        settings.push(changed(cx, goal, now, device.hidden));
     }
     if settings.is_empty() {
         return decided;
     }
-    settings.extend(forecast::side_effects(&before, &after, &asked));
+    let written: Vec<&'static Attribute> = goals.iter().map(|goal| goal.attribute).collect();
+    settings.extend(forecast::side_effects(
+        &before,
+        &after,
+        &written,
+        cx.facts.hz,
+    ));
     decided.change = Some(DeviceChange {
         device: identity(name, device),
-        under: layers::mounts_over(cx.facts, name),
+        under: cx.layers.mounts_over(name),
         on: if device.slaves.is_empty() {
             Vec::new()
         } else {
-            layers::disks_of(cx.facts, name)
+            cx.layers.disks_of(name)
         },
         before,
         after,
@@ -339,12 +360,13 @@ fn satisfied(expect: &Expect, now: Option<&Value>) -> bool {
     }
 }
 
-fn changed(cx: &Context<'_>, goal: &Goal<'_>, now: Option<&Value>) -> SettingChange {
+fn changed(cx: &Context<'_>, goal: &Goal<'_>, now: Option<&Value>, hidden: bool) -> SettingChange {
     let remark = match &goal.expect {
         Expect::Exactly(value) if value.0 != goal.wanted => {
             Some(format!("the kernel makes {value} of {}", goal.wanted))
         }
         Expect::Between(..) => Some("rounded up to the kernel's tick".to_owned()),
+        _ if goal.origin.is_none() => Some("no longer in the state".to_owned()),
         _ => None,
     };
     SettingChange {
@@ -355,10 +377,11 @@ fn changed(cx: &Context<'_>, goal: &Goal<'_>, now: Option<&Value>) -> SettingCha
             _ => goal.wanted.to_owned(),
         }),
         side_effect: false,
-        when: if goal.origin.is_some() {
-            cx.only.when()
-        } else {
-            When::Now
+        when: match goal.origin {
+            // No rule of ours sets it at boot any more, or udev hears nothing of the device.
+            None => When::Now,
+            Some(_) if hidden => When::Now,
+            Some(_) => cx.only.when(),
         },
         origin: goal.origin.clone(),
         remark,
@@ -380,9 +403,9 @@ fn choose(
     if !device.queue.contains_key("scheduler") {
         let text = no_scheduler(cx, name, device);
         if named {
-            notices.error(name, text, origin);
+            notices.error_of(name, text, origin);
         } else {
-            notices.note(name, text, origin);
+            notices.note_of(name, text, origin);
         }
         return None;
     }
@@ -392,10 +415,10 @@ fn choose(
         .find(|scheduler| cx.facts.can_have(device, *scheduler));
     let Some(chosen) = chosen else {
         let names: Vec<String> = list.iter().map(|s| format!("`{s}`")).collect();
-        notices.error(
+        notices.error_of(
             name,
             format!(
-                "`{name}` cannot have {}: this kernel offers {}, and no module brings another; add one of these to the list",
+                "cannot have {}: this kernel offers {}, and no module brings another; add one of these to the list",
                 names.join(" or "),
                 offered(cx, device)
             ),
@@ -405,37 +428,39 @@ fn choose(
     };
     if device.zoned() && chosen != Scheduler::MqDeadline {
         if cx.kernel.is_some_and(|kernel| kernel < Kernel(6, 10)) {
-            notices.error(
+            notices.error_of(
                 name,
-                format!("`{name}` is a zoned disk: before Linux 6.10 only mq-deadline keeps its writes in order"),
+                "zoned, and before Linux 6.10 only mq-deadline keeps the writes in order: write that",
                 origin,
             );
             return None;
         }
-        notices.warn(
+        notices.warn_of(
             "zoned",
             &winner.rule.allow,
-            format!("`{name}` is a zoned disk: its makers expect mq-deadline, not {chosen}"),
+            name,
+            format!("zoned, for which mq-deadline is expected, not {chosen}"),
             origin,
         );
     }
     Some(chosen)
 }
 
+/// Why a device has none, to go on after its name.
 fn no_scheduler(cx: &Context<'_>, name: &str, device: &Device) -> String {
-    let below = layers::disks_of(cx.facts, name);
+    let below = cx.layers.disks_of(name);
     if device.slaves.is_empty() || below.is_empty() || below == [name] {
         let heads = stack::paths_of_head(cx.facts, name);
         if heads.is_empty() {
-            return format!("`{name}` has no scheduler");
+            return "no scheduler there".to_owned();
         }
         return format!(
-            "`{name}` has no scheduler here: its paths {} have, but no udev rule reaches them",
+            "no scheduler here: its paths {} have one, but no udev rule reaches them",
             heads.join(", ")
         );
     }
     format!(
-        "`{name}` has no scheduler here: those of {} below it count",
+        "no scheduler here: those of {} below count",
         below.join(", ")
     )
 }
@@ -500,60 +525,48 @@ fn goal<'a>(
     if before.get(attribute).is_none() && !appears {
         let text = absent(cx, name, device, attribute);
         if winner.rule.select.is_named() {
-            notices.error(name, text, Some(origin));
+            notices.error_of(name, text, Some(origin));
         } else {
-            notices.note(name, text, Some(origin));
+            notices.note_of(name, text, Some(origin));
         }
         return None;
     }
     match attribute.expect(&setting.value.value, limits) {
         Expect::Refused(why) => {
-            notices.error(name, format!("`{name}`: {why}"), Some(origin));
+            notices.error_of(name, why, Some(origin));
             None
         }
         expect => Some(Goal {
             attribute,
             wanted: &setting.value.value.0,
             expect,
-            origin: Some(origin),
+            origin: Some(cx.places(setting.value.origin, &winner.overridden)),
         }),
     }
 }
 
+/// Why a device does not have an attribute, to go on after its name.
 fn absent(cx: &Context<'_>, name: &str, device: &Device, attribute: &'static Attribute) -> String {
     let path = format!("/sys/block/{name}/{}", attribute.path());
-    if let Some(unread) = cx
-        .facts
-        .unread
-        .iter()
-        .find(|unread| unread.path.to_string() == path)
-    {
-        return format!("`{path}` could not be read: {}", unread.why);
+    let unread = &mut cx.facts.unread.iter();
+    if let Some(unread) = unread.find(|unread| unread.path.as_bytes() == path.as_bytes()) {
+        return format!("`{}` could not be read: {}", attribute.path(), unread.why);
     }
+    let key = attribute.key();
     if !device.slaves.is_empty() {
         return format!(
-            "`{name}` has no `{}`: it is stacked on {}",
-            attribute.key(),
-            layers::disks_of(cx.facts, name).join(", ")
+            "no `{key}` here, for it is stacked on {}",
+            cx.layers.disks_of(name).join(", ")
         );
     }
     match (attribute.since, attribute.gone) {
         (Some(since), _) if cx.kernel.is_some_and(|kernel| kernel < since) => {
-            format!(
-                "`{name}` has no `{}`: it came with Linux {since}",
-                attribute.key()
-            )
+            format!("no `{key}` there: it came with Linux {since}")
         }
         (_, Some(gone)) if cx.kernel.is_some_and(|kernel| kernel >= gone) => {
-            format!(
-                "`{name}` has no `{}`: it went with Linux {gone}",
-                attribute.key()
-            )
+            format!("no `{key}` there: it went with Linux {gone}")
         }
-        _ => format!(
-            "`{name}` has no `{}`: its driver does not offer it",
-            attribute.key()
-        ),
+        _ => format!("no `{key}` there: the driver does not offer it"),
     }
 }
 

@@ -49,6 +49,7 @@ pub(super) fn side_effects(
     before: &Queue,
     after: &Queue,
     asked: &[&'static Attribute],
+    hz: Option<u32>,
 ) -> Vec<SettingChange> {
     let switched = before.scheduler() != after.scheduler();
     let mut rows = Vec::new();
@@ -56,37 +57,82 @@ pub(super) fn side_effects(
         if asked.contains(attribute) || after.get(attribute).is_some() {
             continue;
         }
-        let next = match attribute.place {
-            Place::Iosched(_) if switched => {
-                if now.0 == attribute.default_number() {
-                    continue;
-                }
-                None
-            }
-            _ => after
+        let tunable = matches!(attribute.place, Place::Iosched(_));
+        if tunable && switched && is_default(attribute, now, before, hz) {
+            continue;
+        }
+        let next = if tunable {
+            None
+        } else {
+            after
                 .scheduler()
                 .filter(|_| switched)
-                .and_then(|scheduler| attribute.after_switch(scheduler, None)),
+                .and_then(|scheduler| attribute.after_switch(scheduler, None))
         };
         if next.as_ref() == Some(now) {
             continue;
         }
-        if next.is_none()
-            && !matches!(attribute.place, Place::Iosched(_))
-            && attribute.name != "nr_requests"
-        {
+        if next.is_none() && !tunable && attribute.name != "nr_requests" {
             // Nobody can tell what wbt_lat_usec or async_depth will be; said only where it is lost.
             continue;
         }
+        let cause = cause(attribute, asked, switched);
+        let gone = tunable && switched;
         rows.push(SettingChange {
             key: attribute.key(),
             from: Some(now.0.clone()),
-            to: next.map(|value| value.0),
+            to: next
+                .map(|value| value.0)
+                .or_else(|| gone.then(|| "gone".to_owned())),
             side_effect: true,
             when: When::Now,
             origin: None,
-            remark: None,
+            remark: Some(format!("side effect of {cause}")),
         });
     }
     rows
+}
+
+/// What brings a side effect about.
+fn cause(attribute: &Attribute, asked: &[&'static Attribute], switched: bool) -> String {
+    let by_switch =
+        attribute.reset_by_scheduler_switch() || matches!(attribute.place, Place::Iosched(_));
+    if switched && by_switch {
+        return "the switch".to_owned();
+    }
+    let writer = asked
+        .iter()
+        .find(|writer| writer.resets.contains(&attribute.name));
+    writer.map_or_else(|| "another write".to_owned(), |writer| writer.key())
+}
+
+/// True where a tunable is as its scheduler brought it.
+///
+/// Times are kept in jiffies, so a default of 125 ms reads as 124 where a jiffy is 4 ms; the depth
+/// of asynchronous requests starts at a share of nr_requests that differs between kernels.
+fn is_default(attribute: &Attribute, now: &Value, before: &Queue, hz: Option<u32>) -> bool {
+    if now.0 == attribute.default_number() {
+        return true;
+    }
+    let Some(number) = now.number() else {
+        return false;
+    };
+    if attribute.name == "async_depth" {
+        let requests = before
+            .0
+            .iter()
+            .find(|(key, _)| key.0.name == "nr_requests")
+            .and_then(|(_, value)| value.number());
+        return requests.is_some_and(|all| number == all || number == (all * 3 / 4).max(1));
+    }
+    let default = match attribute.name {
+        // An eighth of a second.
+        "timeout_sync" => Some(125),
+        _ => Value::from(attribute.default_number()).number(),
+    };
+    let Some(default) = default else {
+        return false;
+    };
+    let jiffy = i128::from(1000_u32.div_ceil(hz.unwrap_or(100).max(1)));
+    attribute.unit == "ms" && (number - default).abs() < jiffy
 }

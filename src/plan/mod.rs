@@ -10,6 +10,7 @@ mod forecast;
 mod guard;
 pub mod layers;
 pub(crate) mod mounts;
+mod notices;
 pub mod queue;
 pub mod record;
 pub mod rules;
@@ -120,8 +121,12 @@ pub struct OptionChange {
     pub when: When,
     /// Why not now, where it could have been expected.
     pub why: Option<String>,
-    /// Where it was asked for: `state.toml:4`; none for what comes back from the record.
+    /// Where it was asked for: `state.toml:4`, and what that overrode; none for what comes back from
+    /// the record.
     pub origin: Option<String>,
+    /// What a share of memory (`size=25%`) comes to, in KiB.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kib: Option<u64>,
 }
 
 /// A live change of one mount.

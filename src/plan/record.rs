@@ -91,6 +91,30 @@ pub fn device_key(name: &str, device: &Device) -> String {
     }
 }
 
+/// What each device is called in the record; where several would share a name (USB bridges of one
+/// maker often have one serial), what tells them apart for now is added.
+pub fn device_keys(devices: &BTreeMap<String, Device>) -> BTreeMap<&str, String> {
+    let mut shared: BTreeMap<String, usize> = BTreeMap::new();
+    let mut keys = BTreeMap::new();
+    for (name, device) in devices {
+        let key = device_key(name, device);
+        *shared.entry(key.clone()).or_default() += 1;
+        keys.insert(name.as_str(), key);
+    }
+    for (name, key) in &mut keys {
+        if shared.get(key).is_some_and(|count| *count > 1) {
+            let path = devices
+                .get(*name)
+                .and_then(|device| device.id_path.as_ref());
+            *key = match path {
+                Some(path) => format!("{key} at {path} {name}"),
+                None => format!("{key} at {name}"),
+            };
+        }
+    }
+    keys
+}
+
 /// The settings that a record holds, for those who gather facts: its bytes, whatever they are.
 pub fn recorded(bytes: &[u8]) -> Vec<Recorded> {
     let Ok(record) = serde_json::from_slice::<Record>(bytes) else {
@@ -100,6 +124,7 @@ pub fn recorded(bytes: &[u8]) -> Vec<Recorded> {
         .queues
         .iter()
         .map(|(key, settings)| {
+            let key = key.split_once(" at ").map_or(key.as_str(), |(key, _)| key);
             let part = |name: &str| {
                 let rest = key.split_once(name)?.1;
                 Some(rest.split_once(" wwn ").map_or(rest, |(serial, _)| serial))

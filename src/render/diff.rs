@@ -14,9 +14,11 @@ pub fn hunks(before: &[u8], after: &[u8], context: usize) -> Vec<String> {
     for hunk in unified.iter_hunks() {
         lines.push(paint(QUIET, hunk.header()));
         for change in hunk.iter_changes() {
-            let text = String::from_utf8_lossy(change.value());
-            let ended = text.ends_with('\n');
-            let text = visible(&masked(text.trim_end_matches('\n')));
+            let (text, ended) = match change.value().strip_suffix(b"\n") {
+                Some(text) => (text, true),
+                None => (change.value(), false),
+            };
+            let text = visible(&masked(&shown(text)));
             lines.push(match change.tag() {
                 similar::ChangeTag::Equal => format!(" {text}"),
                 similar::ChangeTag::Delete => paint(REMOVE, format!("-{text}")),
@@ -28,6 +30,18 @@ pub fn hunks(before: &[u8], after: &[u8], context: usize) -> Vec<String> {
         }
     }
     lines
+}
+
+/// A line as it is, but for what is no UTF-8, which is shown as `\xNN`.
+fn shown(line: &[u8]) -> String {
+    let mut text = String::with_capacity(line.len());
+    for chunk in line.utf8_chunks() {
+        text.push_str(chunk.valid());
+        for byte in chunk.invalid() {
+            text.push_str(&format!("\\x{byte:02x}"));
+        }
+    }
+    text
 }
 
 #[cfg(test)]

@@ -12,6 +12,19 @@ pub fn plan(plan: &Plan) -> Plan {
         mask(&mut edit.before);
         mask(&mut edit.after);
     }
+    for notice in plan
+        .errors
+        .iter_mut()
+        .chain(&mut plan.warnings)
+        .chain(&mut plan.notes)
+    {
+        notice.text = masked(&notice.text);
+        notice.name = masked(&notice.name);
+    }
+    for pending in &mut plan.pending {
+        pending.option = masked(&pending.option);
+        pending.now = pending.now.as_deref().map(masked);
+    }
     for option in plan
         .mounts
         .iter_mut()
@@ -22,12 +35,14 @@ pub fn plan(plan: &Plan) -> Plan {
         }
     }
     for change in &mut plan.mounts {
-        for option in change
-            .live
-            .iter_mut()
-            .flat_map(|live| &mut live.options_before)
-        {
-            *option = Text::from(masked(&option.to_string()).as_str());
+        let Some(live) = &mut change.live else {
+            continue;
+        };
+        for option in &mut live.options_before {
+            *option = Text::unescape(&masked(&option.to_string()));
+        }
+        for option in live.set.iter_mut().chain(&mut live.undo) {
+            *option = masked(option);
         }
     }
     plan

@@ -5,8 +5,8 @@ mod mounts;
 
 use super::diff;
 use super::style::{ADD, CHANGE, ERROR, QUIET, REMOVE, TITLE, paint};
-use super::words::{WIDTH, count, visible, wrap};
-use crate::plan::{FileEdit, Notice, Plan, When, record, rules};
+use super::words::{WIDTH, count, masked, visible, width, wrap};
+use crate::plan::{FileEdit, LineChange, Notice, Plan, When, record, rules};
 
 /// How much is shown.
 #[derive(Debug, Clone, Copy, Default)]
@@ -24,6 +24,7 @@ pub fn page(plan: &Plan, detail: Detail) -> String {
         notices(&mut page, plan, detail);
         pending(&mut page, plan);
         page.push_str("\nNothing to change: the machine is as the state says.\n");
+        page.push_str(&untold(plan, detail));
         return page;
     }
     if !plan.mounts.is_empty() {
@@ -34,11 +35,18 @@ pub fn page(plan: &Plan, detail: Detail) -> String {
         title(&mut page, "Disks");
         devices::section(&mut page, plan, detail);
     }
-    let files: Vec<&FileEdit> = plan
+    let mut files: Vec<&FileEdit> = plan
         .files
         .iter()
         .filter(|edit| detail.verbose || edit.path.as_bytes() != record::PATH.as_bytes())
         .collect();
+    // What people wrote before what is generated, in whatever order they are committed.
+    files.sort_by_key(|edit| {
+        (
+            edit.path.as_bytes() == record::PATH.as_bytes(),
+            generated(edit),
+        )
+    });
     if !files.is_empty() {
         title(&mut page, "Files");
         for edit in files {
@@ -49,11 +57,19 @@ pub fn page(plan: &Plan, detail: Detail) -> String {
     notices(&mut page, plan, detail);
     page.push('\n');
     page.push_str(&summary(plan));
+    page.push_str(&untold(plan, detail));
     page
 }
 
 fn head(plan: &Plan) -> String {
-    let mut head = format!("{}, Linux {}", visible(&plan.host), visible(&plan.kernel));
+    let mut head = visible(&plan.host);
+    if plan.kernel.is_empty() {
+        // Of an offline system no kernel runs.
+        head.push_str(", not running");
+    } else {
+        head.push_str(", Linux ");
+        head.push_str(&visible(&plan.kernel));
+    }
     if !plan.state.is_empty() {
         let files: Vec<String> = plan.state.iter().map(|name| visible(name)).collect();
         head.push_str(", state ");
@@ -83,7 +99,7 @@ fn mark(sign: char) -> String {
 fn tagged(page: &mut String, line: &str, used: usize, tag: &str) {
     page.push_str(line);
     if !tag.is_empty() {
-        let length = tag.chars().count();
+        let length = width(tag);
         if used + 2 + length <= WIDTH {
             page.push_str(&" ".repeat(WIDTH - used - length));
             page.push_str(&paint(QUIET, tag));
@@ -100,10 +116,28 @@ fn tagged(page: &mut String, line: &str, used: usize, tag: &str) {
 /// What is said of a change that is not "now and at every boot".
 fn tag(when: When, why: Option<&str>) -> String {
     match (when, why) {
-        (When::NowAndBoot, _) => String::new(),
-        (When::Now, _) => "now".to_owned(),
+        (When::NowAndBoot, None) => String::new(),
+        (When::NowAndBoot, Some(why)) => why.to_owned(),
+        (When::Now, None) => "now".to_owned(),
+        (When::Now, Some(why)) => format!("now: {why}"),
         (When::Boot, None) => "at next boot".to_owned(),
         (When::Boot, Some(why)) => format!("at next boot: {why}"),
+    }
+}
+
+/// Files that nobody writes by hand.
+fn generated(edit: &FileEdit) -> bool {
+    let path = edit.path.as_bytes();
+    path == rules::PATH.as_bytes() || path == record::PATH.as_bytes()
+}
+
+/// Notes that were kept back are at least counted.
+fn untold(plan: &Plan, detail: Detail) -> String {
+    match plan.notes.len() {
+        0 => String::new(),
+        _ if detail.verbose => String::new(),
+        1 => "There is a note: -v shows it.\n".to_owned(),
+        notes => format!("There are {notes} notes: -v shows them.\n"),
     }
 }
 
@@ -124,9 +158,7 @@ fn file(page: &mut String, edit: &FileEdit, detail: Detail) {
             .map_or(Vec::new(), |image| image.bytes.0.clone())
     };
     let (before, after) = (bytes(&edit.before), bytes(&edit.after));
-    let generated = edit.path.as_bytes() == rules::PATH.as_bytes()
-        || edit.path.as_bytes() == record::PATH.as_bytes();
-    if generated && !detail.diff {
+    if generated(edit) && !detail.diff {
         let about = if edit.path.as_bytes() == rules::PATH.as_bytes() {
             let rules = after
                 .windows(b"\nLABEL=\"ssdtune_rule_".len())
@@ -139,10 +171,8 @@ fn file(page: &mut String, edit: &FileEdit, detail: Detail) {
         } else {
             "what ssdtune first found".to_owned()
         };
-        let used = 4 + path.chars().count();
-        line.push_str(&" ".repeat(3));
+        line.push_str("   ");
         line.push_str(&paint(QUIET, &about));
-        let _ = used;
         page.push_str(line.trim_end());
         page.push('\n');
         return;
@@ -170,7 +200,7 @@ fn pending(page: &mut String, plan: &Plan) {
             "{} on {}{now}: {}",
             pending.option, pending.target, pending.why
         );
-        paragraph(page, "", &visible(&text));
+        paragraph(page, "", &visible(&masked(&text)));
     }
 }
 
@@ -183,14 +213,14 @@ fn notices(page: &mut String, plan: &Plan, detail: Detail) {
     }
     if !plan.warnings.is_empty() {
         title(page, "Warnings");
-        let width = plan
+        let longest = plan
             .warnings
             .iter()
-            .map(|notice| notice.name.chars().count())
+            .map(|notice| notice.name.len())
             .max()
             .unwrap_or(0);
         for notice in &plan.warnings {
-            let name = format!("{:<width$}  ", notice.name);
+            let name = format!("{:<longest$}  ", notice.name);
             paragraph(page, &name, &sentence(notice, detail.verbose));
         }
     }
@@ -203,20 +233,18 @@ fn notices(page: &mut String, plan: &Plan, detail: Detail) {
 }
 
 fn sentence(notice: &Notice, place: bool) -> String {
+    let text = masked(&notice.text);
     match &notice.origin {
-        Some(origin) if place => visible(&format!("{} ({origin})", notice.text)),
-        _ => visible(&notice.text),
+        Some(origin) if place => visible(&format!("{text} ({origin})")),
+        _ => visible(&text),
     }
 }
 
 /// A lead and wrapped text behind it, indented by two.
 fn paragraph(page: &mut String, lead: &str, text: &str) {
-    let width = anstream::adapter::strip_str(lead)
-        .to_string()
-        .chars()
-        .count();
-    let indent = " ".repeat(2 + width);
-    for (index, line) in wrap(text, WIDTH - 2 - width).iter().enumerate() {
+    let used = width(&anstream::adapter::strip_str(lead).to_string());
+    let indent = " ".repeat(2 + used);
+    for (index, line) in wrap(text, WIDTH - 2 - used).iter().enumerate() {
         if index == 0 {
             page.push_str("  ");
             page.push_str(lead);
@@ -239,8 +267,19 @@ fn summary(plan: &Plan) -> String {
             When::Boot => 2,
         }] += 1;
     };
-    for option in plan.mounts.iter().flat_map(|change| &change.options) {
-        note(option.when);
+    for change in &plan.mounts {
+        match change.line {
+            // A whole line comes or goes.
+            LineChange::Add | LineChange::Remove => {
+                let rows = change.options.iter().map(|option| option.when);
+                note(rows.max().unwrap_or(When::Boot));
+            }
+            LineChange::Edit | LineChange::Keep => {
+                for option in &change.options {
+                    note(option.when);
+                }
+            }
+        }
     }
     for setting in plan.devices.iter().flat_map(|change| &change.settings) {
         if setting.side_effect {
@@ -258,6 +297,7 @@ fn summary(plan: &Plan) -> String {
         .map(|(number, name)| format!("{number} {name}"))
         .collect();
     let mut text = match total {
+        0 if plan.files.is_empty() => String::new(),
         0 => "Only files change".to_owned(),
         _ => format!("{}: {}", count(total, "change"), parts.join(", ")),
     };
@@ -265,7 +305,9 @@ fn summary(plan: &Plan) -> String {
         text.push_str("; ");
         text.push_str(&count(side_effects, "side effect"));
     }
-    text.push_str(".\n");
+    if !text.is_empty() {
+        text.push_str(".\n");
+    }
     match plan.errors.len() {
         0 => text.push_str("Nothing is changed yet.\n"),
         errors => text.push_str(&format!(

@@ -3,14 +3,48 @@
 /// Columns that a page is set for.
 pub const WIDTH: usize = 80;
 
-/// Breaks words into lines of at most `width` characters; a longer word stands alone.
-pub fn wrap(text: &str, width: usize) -> Vec<String> {
+/// Columns that a text takes in a terminal: ideographs and their like take two, marks that stand on
+/// the character before take none.
+///
+/// Ranges as of Unicode's East Asian Width `W` and `F`, the blocks rounded outwards.
+pub fn width(text: &str) -> usize {
+    text.chars().map(columns).sum()
+}
+
+fn columns(c: char) -> usize {
+    match c as u32 {
+        0..=0x2ff => 1,
+        // Combining marks, joiners and selectors.
+        0x300..=0x36f | 0x200b..=0x200f | 0x20d0..=0x20ff | 0xfe00..=0xfe0f => 0,
+        0x1100..=0x115f
+        | 0x2e80..=0x303e
+        | 0x3041..=0xa4cf
+        | 0xac00..=0xd7a3
+        | 0xf900..=0xfaff
+        | 0xfe30..=0xfe6f
+        | 0xff00..=0xff60
+        | 0xffe0..=0xffe6
+        | 0x1f300..=0x1f64f
+        | 0x1f900..=0x1f9ff
+        | 0x20000..=0x3fffd => 2,
+        _ => 1,
+    }
+}
+
+/// A text filled up with blanks to so many columns.
+pub fn padded(text: &str, columns: usize) -> String {
+    let missing = columns.saturating_sub(width(text));
+    format!("{text}{}", " ".repeat(missing))
+}
+
+/// Breaks words into lines of at most `columns` columns; a longer word stands alone.
+pub fn wrap(text: &str, columns: usize) -> Vec<String> {
     let mut lines = Vec::new();
     let mut line = String::new();
     let mut used = 0;
     for word in text.split(' ') {
-        let length = word.chars().count();
-        if used > 0 && used + 1 + length > width {
+        let length = width(word);
+        if used > 0 && used + 1 + length > columns {
             lines.push(std::mem::take(&mut line));
             used = 0;
         }
@@ -41,7 +75,7 @@ pub fn size(kib: u64) -> String {
     ];
     for (name, unit) in UNITS {
         if kib >= unit && unit > 1 {
-            let tenths = kib * 10 / unit;
+            let tenths = kib.saturating_mul(10).saturating_add(unit / 2) / unit;
             return match tenths % 10 {
                 0 => format!("{} {name}", tenths / 10),
                 rest => format!("{}.{rest} {name}", tenths / 10),
@@ -55,7 +89,9 @@ pub fn size(kib: u64) -> String {
 pub fn visible(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
-        if c.is_control() && c != '\t' {
+        // Also the marks that turn the direction of what follows, and other ends of lines.
+        let steers = matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}');
+        if c.is_control() && c != '\t' || steers {
             out.extend(c.escape_default());
         } else {
             out.push(c);
@@ -65,37 +101,86 @@ pub fn visible(text: &str) -> String {
 }
 
 /// Options whose value is a secret, or tells where one is kept.
-const SECRETS: [&str; 7] = [
+const SECRETS: [&str; 11] = [
     "password",
+    "password2",
     "pass",
     "passwd",
+    "passphrase",
     "credentials",
     "cred",
     "secret",
+    "secretfile",
     "key",
+    "keyfile",
 ];
 
-/// A line of fstab, or an option, with the values of such options replaced by `***`.
+/// A line of fstab, an option, or a sentence about one, with what is secret in it replaced by
+/// `***`: the values of such options, a password after a user's name (`user=anna%secret`), and one
+/// in an address (`https://anna:secret@host/dav`).
 pub fn masked(line: &str) -> String {
     let mut out = String::with_capacity(line.len());
     let mut rest = line;
-    // An item ends at a comma or blank; a password may hold neither in fstab.
-    while let Some(end) = rest.find([',', ' ', '\t']) {
+    // An item ends at a comma or blank; a password may hold neither in fstab, unless it is quoted.
+    while !rest.is_empty() {
+        let end = rest.find([',', ' ', '\t']).unwrap_or(rest.len());
+        let end = quoted(&rest[..end], rest).unwrap_or(end);
         mask_item(&mut out, &rest[..end]);
-        out.push_str(&rest[end..=end]);
-        rest = &rest[end + 1..];
+        let next = rest[end..].chars().next().map_or(0, char::len_utf8);
+        out.push_str(&rest[end..end + next]);
+        rest = &rest[end + next..];
     }
-    mask_item(&mut out, rest);
     out
 }
 
+/// Where an item really ends whose value is in double quotes (`password="a,b"`).
+fn quoted(item: &str, rest: &str) -> Option<usize> {
+    let start = item.find("=\"")? + 2;
+    let close = rest[start..].find('"')?;
+    Some(start + close + 1)
+}
+
 fn mask_item(out: &mut String, item: &str) {
-    match item.split_once('=') {
-        Some((name, _)) if SECRETS.contains(&name.trim_start_matches(['+', '-', '"'])) => {
-            out.push_str(name);
-            out.push_str("=***");
+    let Some((name, value)) = item.split_once('=') else {
+        return mask_address(out, item);
+    };
+    let bare = name.trim_start_matches(['+', '-', '"', '`', '(', '\'']);
+    let bare = bare.to_ascii_lowercase();
+    out.push_str(name);
+    out.push('=');
+    // What closes a sentence's quotation stays.
+    let closing = &value[value.trim_end_matches([':', ')', '`']).len()..];
+    let closing = if closing.contains('`') { closing } else { "" };
+    if SECRETS.contains(&bare.as_str()) {
+        out.push_str("***");
+        out.push_str(closing);
+        return;
+    }
+    if matches!(bare.as_str(), "user" | "username")
+        && let Some((user, _)) = value.split_once('%')
+    {
+        out.push_str(user);
+        out.push_str("%***");
+        out.push_str(closing);
+        return;
+    }
+    mask_address(out, value);
+}
+
+/// `scheme://user:secret@host`.
+fn mask_address(out: &mut String, text: &str) {
+    let parts = text.split_once("://").and_then(|(scheme, rest)| {
+        let (login, host) = rest.split_once('@')?;
+        let (user, _) = login.split_once(':')?;
+        (!user.contains('/')).then_some((scheme, user, host))
+    });
+    match parts {
+        Some((scheme, user, host)) => {
+            for part in [scheme, "://", user, ":***@", host] {
+                out.push_str(part);
+            }
         }
-        _ => out.push_str(item),
+        None => out.push_str(text),
     }
 }
 
@@ -109,13 +194,40 @@ mod tests {
             masked("+//s/p /cf cifs credentials=/etc/cred,uid=1000,password=a=b,nofail 0 0"),
             "+//s/p /cf cifs credentials=***,uid=1000,password=***,nofail 0 0"
         );
-        assert_eq!(masked("keyfile=1,monkey=2"), "keyfile=1,monkey=2");
+        assert_eq!(masked("keyctl=1,monkey=2"), "keyctl=1,monkey=2");
+        for (open, closed) in [
+            (r#"password="a,b c",uid=1"#, "password=***,uid=1"),
+            ("PASSWORD=x", "PASSWORD=***"),
+            ("username=anna%geheim,ro", "username=anna%***,ro"),
+            (
+                "https://anna:geheim@host/dav /d",
+                "https://anna:***@host/dav /d",
+            ),
+            ("http://host/a:b@c", "http://host/a:b@c"),
+            ("`password=x`: no", "`password=***`: no"),
+            (
+                "has no option `pass=x` here",
+                "has no option `pass=***` here",
+            ),
+            (r#"password="open"#, "password=***"),
+        ] {
+            assert_eq!(masked(open), closed, "{open}");
+        }
+    }
+
+    #[test]
+    fn columns_are_counted() {
+        assert_eq!(width("sda"), 3);
+        assert_eq!(width("磁盘é"), 5);
+        assert_eq!(width("e\u{301}"), 1);
+        assert_eq!(padded("磁", 4), "磁  ");
+        assert_eq!(visible("a\u{1b}[31m\u{202e}b"), "a\\u{1b}[31m\\u{202e}b");
     }
 
     #[test]
     fn sizes_read_well() {
         assert_eq!(size(12), "12 KiB");
-        assert_eq!(size(4_089_446), "3.8 GiB");
+        assert_eq!(size(4_089_446), "3.9 GiB");
         assert_eq!(size(2 << 20), "2 GiB");
     }
 

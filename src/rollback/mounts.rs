@@ -155,6 +155,7 @@ fn rows(live: &LiveMount) -> Vec<OptionChange> {
             when: When::Now,
             why: None,
             origin: None,
+            kib: None,
         })
         .collect()
 }

@@ -85,6 +85,26 @@ pub const WARNINGS: &[(&str, &str)] = &[
         "a world-writable directory without the sticky bit lets users delete each other's files",
     ),
     (
+        "read-only",
+        "a filesystem is mounted read-only, though fstab does not say so",
+    ),
+    (
+        "no-effect",
+        "an option has no effect on this type of filesystem",
+    ),
+    (
+        "live-differs",
+        "a filesystem is mounted with an option that fstab does not have",
+    ),
+    (
+        "zoned",
+        "a zoned disk gets another scheduler than mq-deadline",
+    ),
+    (
+        "hidden-path",
+        "no udev rule reaches a hidden path, so that its values are gone after a reboot",
+    ),
+    (
         "short-timeout",
         "a request timeout this short fails requests that a slow disk would finish",
     ),

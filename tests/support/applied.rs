@@ -46,9 +46,7 @@ fn remounted(facts: &mut Facts, change: &MountChange) {
             let option = option.to_string();
             option.split('=').next() != Some(name) && format!("no{option}") != *token
         });
-        if !token.starts_with("no") {
-            mount.options.push(Text::from(token.as_str()));
-        }
+        mount.options.push(Text::from(token.as_str()));
     }
 }
 

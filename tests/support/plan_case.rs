@@ -1,5 +1,6 @@
 //! A folder of `tests/plan` as a state and the facts of a machine.
 
+#![allow(dead_code, reason = "each test file takes what it needs")]
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -127,6 +128,24 @@ impl Case {
         };
         anstream::adapter::strip_str(&page(plan, detail)).to_string()
     }
+}
+
+/// The machines of `tests/machines` and those that cases bring.
+pub fn machines() -> Vec<(String, Facts)> {
+    let mut machines = Vec::new();
+    for entry in fs::read_dir("tests/machines").unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|ending| ending == "json") {
+            let facts = Facts::read(&fs::read(&path).unwrap()).unwrap();
+            machines.push((path.display().to_string(), facts));
+        }
+    }
+    let own = Case::all()
+        .into_iter()
+        .filter(|case| case.path("facts.json").exists() || case.path("mountinfo").exists());
+    machines.extend(own.map(|case| (case.name, case.facts)));
+    assert!(machines.len() > 20);
+    machines
 }
 
 /// RFC 7396: what is null goes, objects are merged, all else is replaced.

@@ -5,7 +5,8 @@ pub(super) mod mounts;
 
 use std::collections::BTreeSet;
 
-use super::context::{Context, Notices};
+use super::context::Context;
+use super::notices::Notices;
 use super::{DeviceChange, FileEdit};
 use crate::facts::{File, Obstacle, Rival, RivalKind};
 use crate::state::DesiredState;
@@ -34,9 +35,20 @@ pub(super) fn allowed(state: &DesiredState) -> BTreeSet<String> {
     names
 }
 
-/// What stands in the way of replacing a file.
-pub(super) fn file(cx: &Context<'_>, file: &File, edit: &FileEdit, notices: &mut Notices) {
+/// True where a file could be read, or is not there to be read.
+pub(super) fn readable(file: &File) -> bool {
+    !file.obstacles.iter().any(|obstacle| {
+        matches!(
+            obstacle,
+            Obstacle::DanglingLink | Obstacle::NotAFile | Obstacle::Unreadable(_)
+        )
+    })
+}
+
+/// Says what stands in the way of reading or replacing a file.
+pub(super) fn obstacles(file: &File, notices: &mut Notices) {
     let path = &file.path;
+    let nix = file.obstacles.contains(&Obstacle::Nix);
     for obstacle in &file.obstacles {
         let text = match obstacle {
             Obstacle::Immutable => {
@@ -47,9 +59,11 @@ pub(super) fn file(cx: &Context<'_>, file: &File, edit: &FileEdit, notices: &mut
             Obstacle::MountPoint => format!(
                 "`{path}` is a mount point itself (a container's bind mount?), and cannot be replaced: change it where it comes from"
             ),
-            Obstacle::ReadOnly => {
-                format!("`{path}` stands on a filesystem that is mounted read-only")
-            }
+            // The store is always read-only: that says it all.
+            Obstacle::ReadOnly if nix => continue,
+            Obstacle::ReadOnly => format!(
+                "`{path}` stands on a filesystem that is mounted read-only: change it where that comes from"
+            ),
             Obstacle::ThrowAwayOverlay => format!(
                 "`{path}` stands on an overlay that is lost at reboot: change the system below it"
             ),
@@ -60,18 +74,25 @@ pub(super) fn file(cx: &Context<'_>, file: &File, edit: &FileEdit, notices: &mut
                 "`{path}` is a link to `{}`, which is not there: mend the link first",
                 file.resolved
             ),
-            Obstacle::NotAFile => format!("`{path}` is no regular file"),
+            Obstacle::NotAFile => format!("`{path}` is no regular file: put one in its place"),
             Obstacle::Unreadable(why) => format!("`{path}` could not be read: {why}"),
         };
         notices.error(path.to_string(), text, None);
     }
+}
+
+/// What stands in the way of replacing a file.
+pub(super) fn file(cx: &Context<'_>, file: &File, edit: &FileEdit, notices: &mut Notices) {
+    let path = &file.path;
+    obstacles(file, notices);
     if file.links > 1 && edit.before.is_some() {
         notices.warn(
             "hard-link",
             &allowed(cx.state),
             format!(
-                "`{path}` has {} more name(s): they keep the old content",
-                file.links - 1
+                "`{path}` has {} more hard link{}, which will keep the old content",
+                file.links - 1,
+                if file.links == 2 { "" } else { "s" }
             ),
             None,
         );

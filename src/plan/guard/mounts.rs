@@ -6,8 +6,9 @@ use crate::facts::Mount;
 use crate::format::mount_options;
 use crate::format::text::Text;
 use crate::knowledge::options::{self, Found as Known};
-use crate::plan::context::{Context, Notices};
+use crate::plan::context::Context;
 use crate::plan::mounts::Wish;
+use crate::plan::notices::Notices;
 
 /// Looks at a line as it will be.
 pub(in crate::plan) fn line(
@@ -20,14 +21,14 @@ pub(in crate::plan) fn line(
     notices: &mut Notices,
 ) {
     let none = BTreeSet::new();
-    let allow: &BTreeSet<String> = wishes.iter().find_map(|wish| wish.allow).unwrap_or(&none);
-    let origin = |token: &str| {
-        wishes
-            .iter()
-            .find(|wish| wish.token.as_deref() == Some(token))
-            .and_then(|wish| wish.origin)
-            .map(|origin| cx.place(origin))
-    };
+    // Of warnings on the line as a whole, what any of its rules accepts.
+    let any: BTreeSet<String> = wishes
+        .iter()
+        .filter_map(|wish| wish.allow)
+        .flatten()
+        .cloned()
+        .collect();
+    read_only(target, list, &any, mounted, notices);
     for item in mount_options::split(list) {
         let item = String::from_utf8_lossy(item);
         // What a rule asks for was judged as an error already.
@@ -37,47 +38,86 @@ pub(in crate::plan) fn line(
         {
             continue;
         }
-        if let Known::Gone {
-            ignored: false,
-            what,
-            ..
-        } = options::lookup(fstype, &item)
-        {
+        if let Some(what) = refused(fstype, &item) {
             notices.warn(
                 "wont-mount",
-                allow,
+                &any,
                 format!("`{target}` will not mount on the running kernel: {what}"),
                 None,
             );
         }
     }
     for wish in wishes {
+        let allow = wish.allow.unwrap_or(&none);
+        let origin = wish.origin.map(|origin| cx.place(origin));
         match wish.token.as_deref() {
             Some(token @ ("discard" | "discard=sync" | "discard=async")) => {
-                discard(
-                    cx,
-                    target,
-                    fstype,
-                    token,
-                    allow,
-                    mounted,
-                    origin(token),
-                    notices,
-                );
+                discard(cx, target, fstype, token, allow, mounted, origin, notices);
             }
             Some("noexec") if matches!(target.as_bytes(), b"/tmp" | b"/var/tmp") => {
-                temporary(target, allow, origin("noexec"), notices)
+                temporary(target, allow, origin, notices)
             }
             Some(token) if token.starts_with("mode=") => {
-                mode(target, token, allow, origin(token), notices)
+                mode(target, token, allow, origin, notices)
             }
             _ => {}
         }
     }
 }
 
+/// Why the kernel refuses an option that stands on a line; none where it does not, or nobody knows.
+///
+/// Of a filesystem without a table any option may be right.
+fn refused(fstype: &str, item: &str) -> Option<String> {
+    let has_table = options::all().any(|option| option.fs.contains(&fstype));
+    match options::lookup(fstype, item) {
+        Known::Gone {
+            ignored: false,
+            what,
+            ..
+        } => Some(what),
+        Known::OtherFilesystem(other) if has_table => Some(format!(
+            "`{item}` is an option of {other}, which {fstype} refuses"
+        )),
+        Known::Unknown {
+            nearest: Some(nearest),
+        } if has_table => Some(format!(
+            "{fstype} has no option `{item}`: was `{nearest}` meant?"
+        )),
+        _ => None,
+    }
+}
+
+/// What is mounted read-only, though its line says nothing of it, stays so: it may be an error that
+/// made it so, and a remount that turned it back would write to a damaged filesystem.
+fn read_only(
+    target: &Text,
+    list: &[u8],
+    allow: &BTreeSet<String>,
+    mounted: Option<&Mount>,
+    notices: &mut Notices,
+) {
+    let Some(mount) = mounted else { return };
+    let live = mount.flags.iter().any(|flag| flag == "ro")
+        || mount
+            .options
+            .iter()
+            .any(|option| option.as_bytes() == b"ro");
+    if !live || mount_options::split(list).any(|item| item == b"ro") {
+        return;
+    }
+    notices.warn(
+        "read-only",
+        allow,
+        format!(
+            "`{target}` is mounted read-only, though fstab does not say so, and stays so: find out why before it is written to again"
+        ),
+        None,
+    );
+}
+
 /// noexec where installers unpack and run.
-pub(in crate::plan) fn temporary(
+fn temporary(
     target: &Text,
     allow: &BTreeSet<String>,
     origin: Option<String>,
@@ -92,7 +132,7 @@ pub(in crate::plan) fn temporary(
 }
 
 /// A folder for everyone needs the sticky bit.
-pub(in crate::plan) fn mode(
+fn mode(
     target: &Text,
     token: &str,
     allow: &BTreeSet<String>,

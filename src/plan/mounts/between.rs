@@ -10,7 +10,8 @@ use crate::format::fstab::Fstab;
 use crate::format::mount_options;
 use crate::format::text::Text;
 use crate::knowledge::options;
-use crate::plan::context::{Notices, Only};
+use crate::plan::context::Only;
+use crate::plan::notices::Notices;
 use crate::plan::record::Record;
 use crate::plan::{LineChange, MountChange, Pending, When};
 use crate::state::DesiredState;
@@ -100,7 +101,7 @@ fn edited(
     let target = Text(target.to_vec());
     let fstype = &new.0;
     let mounted = cx
-        .facts
+        .layers
         .mount_at(target.as_bytes())
         .filter(|mount| super::live::same_type(fstype, &mount.fstype));
     let mut remount = mounted.map(|mount| Remount::new(cx, mount));
@@ -129,6 +130,7 @@ fn edited(
             without: if to.is_none() { from.clone() } else { None },
             token: to,
             origin: None,
+            overridden: Vec::new(),
             allow: None,
             found: from,
             dropped: true,

@@ -2,13 +2,12 @@
 
 use super::live::{self, Way};
 use super::wishes::Wish;
-use super::{Context, Superblocks, line_change, option};
-use crate::format::fstab::canonical;
-use crate::format::fstab::{Edit, Entry, Line, Reason};
+use super::{Context, Deciding, line_change, option};
+use crate::format::fstab::{Edit, Entry, Line};
+use crate::format::mount_options;
 use crate::format::text::Text;
-use crate::format::{mount_options, octal};
 use crate::knowledge::options::{self, Found as Known};
-use crate::plan::context::Notices;
+use crate::plan::notices::Notices;
 use crate::plan::{MountChange, OptionChange, Pending, When};
 
 /// What is to be done about one line.
@@ -30,9 +29,13 @@ pub(super) fn decide(
     cx: &Context<'_>,
     subject: &Subject<'_>,
     wishes: &[Wish<'_>],
-    superblocks: &mut Superblocks,
-    notices: &mut Notices,
+    deciding: &mut Deciding<'_>,
 ) -> Option<Decided> {
+    let Deciding {
+        notices,
+        superblocks,
+        ..
+    } = deciding;
     let Subject {
         line,
         entry,
@@ -41,7 +44,7 @@ pub(super) fn decide(
     let fstype = String::from_utf8_lossy(&entry.fstype()).into_owned();
     let before = entry.options();
     let mounted = cx
-        .facts
+        .layers
         .mount_at(target.as_bytes())
         .filter(|mount| live::same_type(&fstype, &mount.fstype));
     let mut sound = true;
@@ -76,7 +79,11 @@ pub(super) fn decide(
                 wish.origin.map(|origin| cx.place(origin)),
             );
         }
+        let from = rows.len();
         row(cx, target, wish, edited, way, &mut rows, &mut pending);
+        for row in rows[from..].iter_mut().filter(|_| wish.dropped) {
+            row.why.get_or_insert("no longer in the state".to_owned());
+        }
     }
     let edited = after != before && cx.only.files();
     let live = remount
@@ -87,6 +94,17 @@ pub(super) fn decide(
         When::Now => live.is_some(),
         When::Boot => edited,
     });
+    let first = wishes.iter().find_map(|wish| wish.origin);
+    if edited
+        && super::tmpfs::unit_in_the_way(
+            cx,
+            &target.to_string(),
+            first.map(|origin| cx.place(origin)),
+            notices,
+        )
+    {
+        return None;
+    }
     crate::plan::guard::mounts::line(cx, target, &fstype, &after, wishes, mounted, notices);
     line_notices(cx, line, wishes, edited, notices);
     let change = (!rows.is_empty()).then(|| MountChange {
@@ -144,7 +162,9 @@ pub(super) fn row(
         wish.found.clone()
     };
     let mut row = option(gone, wanted.clone());
-    row.origin = wish.origin.map(|origin| cx.place(origin));
+    row.origin = wish
+        .origin
+        .map(|origin| cx.places(origin, &wish.overridden));
     let (when, why) = match (edited, way) {
         (false, Way::Same | Way::FstabOnly | Way::NotMounted) => return,
         (false, Way::Now { now }) => {
@@ -164,8 +184,11 @@ pub(super) fn row(
             }
             return;
         }
-        (true, Way::Same) => (When::Boot, Some("in effect already".to_owned())),
+        // It is so now, and will be at every boot.
+        (true, Way::Same) => (cx.only.when(), None),
         (true, Way::FstabOnly) => (When::Boot, None),
+        // Of an offline system nothing is known to be mounted, or not.
+        (true, Way::NotMounted) if cx.facts.offline => (When::Boot, None),
         (true, Way::NotMounted) => (When::Boot, Some("not mounted now".to_owned())),
         (true, Way::Wait { why, .. }) => (When::Boot, Some(why)),
         (true, Way::Now { now }) => {
@@ -177,6 +200,11 @@ pub(super) fn row(
     };
     row.when = when;
     row.why = why;
+    row.kib = row
+        .to
+        .as_deref()
+        .filter(|token| token.ends_with('%') && cx.facts.memory_kb > 0)
+        .and_then(|token| options::size_kb(token, cx.facts.memory_kb));
     rows.push(row);
 }
 
@@ -196,6 +224,18 @@ fn known(
     }
     let origin = wish.origin.map(|origin| cx.place(origin));
     let atime = wish.slot == options::slot(fstype, "noatime");
+    if atime && !options::has_atime(fstype) && options::foreign(fstype).is_none() {
+        let none = std::collections::BTreeSet::new();
+        notices.warn(
+            "no-effect",
+            wish.allow.unwrap_or(&none),
+            format!(
+                "`{token}` on `{target}` has no effect: {fstype} keeps no access times on a disk"
+            ),
+            origin,
+        );
+        return true;
+    }
     if atime && let Some(answer) = options::foreign(fstype) {
         if options::is_network(fstype) {
             if let Some(allow) = wish.allow {
@@ -232,54 +272,10 @@ fn known(
         }),
     };
     if let Some(problem) = problem {
-        notices.error(target.to_string(), format!("`{target}`: {problem}"), origin);
+        notices.error_of(&target.to_string(), problem, origin);
         return false;
     }
     true
-}
-
-/// A line that mount(8) and systemd do not read alike: an error where a rule names its target.
-pub(super) fn bad(
-    cx: &Context<'_>,
-    line: &Line,
-    reason: Reason,
-    target: Option<&[u8]>,
-    notices: &mut Notices,
-) {
-    let text = format!("`{}` line {}: {reason}", cx.facts.fstab.path, line.number);
-    let target =
-        target.map(|target| Text(canonical(&octal::decode(target)).into_owned()).to_string());
-    let asked = target.and_then(|target| {
-        let mounts = cx
-            .state
-            .mounts
-            .iter()
-            .filter(|rule| rule.when.holds(&cx.machine));
-        let mut mounts = mounts.flat_map(|rule| &rule.select.target);
-        let tmpfs = cx
-            .state
-            .tmpfs
-            .iter()
-            .filter(|rule| rule.when.holds(&cx.machine));
-        mounts
-            .find(|at| at.value.matches(&target))
-            .map(|at| at.origin)
-            .or_else(|| {
-                tmpfs
-                    .map(|rule| &rule.target)
-                    .find(|at| at.value == target)
-                    .map(|at| at.origin)
-            })
-    });
-    match asked {
-        Some(origin) => notices.error("fstab", text, Some(cx.place(origin))),
-        None => notices.warn(
-            "bad-line",
-            &crate::plan::guard::allowed(cx.state),
-            text,
-            None,
-        ),
-    }
 }
 
 /// The harm that CRLF does on a line that is edited.

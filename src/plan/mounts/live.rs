@@ -8,9 +8,11 @@ use super::Context;
 use super::wishes::Wish;
 use crate::facts::Mount;
 use crate::format::text::Text;
-use crate::knowledge::options::{self, Found as Known, Level, Live, Mounted, Standing, Unseen};
+use crate::knowledge::options::{
+    self, Found as Known, Level, Live, MountOption, Mounted, Standing, Unseen,
+};
 use crate::plan::LiveMount;
-use crate::plan::context::Notices;
+use crate::plan::notices::Notices;
 
 /// How a wish reaches the running system.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -78,16 +80,28 @@ impl<'a> Remount<'a> {
         let Known::Known(option) = options::lookup(&self.mount.fstype, &token) else {
             return Way::FstabOnly;
         };
+        if let Some(now) = &now
+            && Self::unsaid(option, wish, now, &mounted)
+        {
+            let none = std::collections::BTreeSet::new();
+            notices.warn(
+                "live-differs",
+                wish.allow.unwrap_or(&none),
+                format!(
+                    "`{target}` is mounted with `{now}`, which fstab does not say: a rollback goes back to that"
+                ),
+                wish.origin.map(|origin| cx.place(origin)),
+            );
+        }
+        if matches!(token.as_str(), "discard" | "discard=sync")
+            && self.mount.fstype != "btrfs"
+            && cx.facts.discards_end_at(self.mount).is_some()
+        {
+            // The filesystem takes the option and switches it off again: there is nothing to wait
+            // for, and nothing that a remount could do.
+            return Way::FstabOnly;
+        }
         if matches!(token.as_str(), "ro" | "rw") {
-            if token == "rw" {
-                let none = std::collections::BTreeSet::new();
-                notices.warn(
-                    "read-only",
-                    wish.allow.unwrap_or(&none),
-                    format!("`{target}` is mounted read-only, and stays so: find out why before it is written to again"),
-                    wish.origin.map(|origin| cx.place(origin)),
-                );
-            }
             return Way::Wait {
                 now,
                 why: "a mounted filesystem keeps its ro or rw".to_owned(),
@@ -122,6 +136,27 @@ impl<'a> Remount<'a> {
         }
     }
 
+    /// True where what is in effect is neither the kernel's default nor what the line says: somebody
+    /// has changed it since (a laptop on battery), and the value before is not fstab's.
+    ///
+    /// Subvolumes share options, so that another's line may be behind one of btrfs; a tmpfs may
+    /// come from a unit file.
+    fn unsaid(option: &MountOption, wish: &Wish<'_>, now: &str, mounted: &Mounted<'_>) -> bool {
+        let Unseen::Token(default) = option.unseen else {
+            return false;
+        };
+        let said = wish.found.as_deref().is_some_and(|found| {
+            found
+                .split(',')
+                .any(|item| options::standing(item, mounted) == Standing::InEffect)
+        });
+        wish.origin.is_some()
+            && !matches!(option.slot(), "rw" | "atime")
+            && now != default
+            && !said
+            && !matches!(mounted.fstype, "btrfs" | "tmpfs")
+    }
+
     /// A filesystem option: only with a token that leads back.
     fn superblock(&mut self, token: &str, mounted: &Mounted<'_>, now: Option<String>) -> Way {
         if let (Some(used), Some(wanted)) = (self.used_kb, options::size_kb(token, self.memory_kb))
@@ -129,7 +164,7 @@ impl<'a> Remount<'a> {
         {
             return Way::Wait {
                 now,
-                why: format!("{used} KiB are in use"),
+                why: format!("{} MiB are in use", used.div_ceil(1024)),
             };
         }
         match options::undo(token, mounted) {

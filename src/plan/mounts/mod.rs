@@ -1,7 +1,9 @@
 //! Lines of fstab and the mounts that they stand for: what the rules wish, what differs.
 
+mod bad;
 mod between;
 mod line;
+mod lines;
 mod live;
 mod masks;
 mod missing;
@@ -10,21 +12,33 @@ mod wishes;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::context::{Context, Notices};
+use super::context::Context;
+use super::notices::Notices;
 use super::record::{Found, Record};
 use super::{LineChange, MountChange, OptionChange, Pending};
 use crate::format::fstab::{Edit, Fstab, Kind};
 use crate::format::text::Text;
 pub(crate) use between::between;
+use lines::Lines;
 pub(crate) use live::same_flags;
 pub(crate) use masks::{masks, unmasks};
+use wishes::Rules;
 pub(super) use wishes::Wish;
 
 /// What came of the rules on mounts.
+#[derive(Default)]
 pub(super) struct Outcome {
     pub changes: Vec<MountChange>,
     pub pending: Vec<Pending>,
     pub edits: Vec<Edit>,
+}
+
+/// What deciding over one line leaves for the others.
+struct Deciding<'d> {
+    record: &'d mut Record,
+    notices: &'d mut Notices,
+    superblocks: Superblocks,
+    matches: missing::Matches,
 }
 
 /// Decides over every line that a rule, a tmpfs rule or the record names.
@@ -34,34 +48,52 @@ pub(super) fn decide(
     record: &mut Record,
     notices: &mut Notices,
 ) -> Outcome {
-    let mut out = Outcome {
-        changes: Vec::new(),
-        pending: Vec::new(),
-        edits: Vec::new(),
+    let mut out = Outcome::default();
+    let rules = Rules::new(cx);
+    let lines = Lines::new(fstab);
+    let mut deciding = Deciding {
+        record,
+        notices,
+        superblocks: Superblocks::default(),
+        matches: missing::Matches::default(),
     };
-    let mut superblocks = Superblocks::default();
-    let duplicates = duplicates(fstab);
-    missing::targets(cx, fstab, notices);
+    let mut said = BTreeSet::new();
     for fstab_line in fstab.lines() {
         if let Kind::Bad { reason, target } = fstab_line.kind {
             let target = target.map(|span| span.of(fstab.bytes()));
-            line::bad(cx, fstab_line, reason, target, notices);
+            bad::line(
+                cx,
+                &rules,
+                fstab,
+                fstab_line,
+                reason,
+                target,
+                deciding.notices,
+            );
             continue;
         }
         let Some(entry) = fstab.entry(fstab_line).filter(|entry| entry.is_mount()) else {
             continue;
         };
-        let wishes = wishes::of_line(cx, &entry);
         let target = Text(entry.target().into_owned());
-        if let Some(lines) = duplicates.get(target.as_bytes()) {
-            if !wishes.is_empty() && lines[0] == fstab_line.number {
-                notices.error(
+        let (wishes, matched) = rules.of_line(cx, &entry, &target.to_string());
+        deciding.matches.note(&matched, &target.to_string());
+        if !wishes.is_empty()
+            && let [first, _, ..] = lines.about(target.as_bytes())
+        {
+            if said.insert(first.number) {
+                let all = lines.about(target.as_bytes()).iter();
+                let numbers: Vec<u32> = all.map(|line| line.number).collect();
+                deciding.notices.error(
                     target.to_string(),
                     format!(
                         "`{target}` stands on {} of fstab: mount(8) and systemd use the first; keep one",
-                        numbers(lines)
+                        crate::plan::notices::numbers(&numbers)
                     ),
-                    None,
+                    wishes
+                        .iter()
+                        .find_map(|wish| wish.origin)
+                        .map(|origin| cx.place(origin)),
                 );
             }
             continue;
@@ -75,17 +107,16 @@ pub(super) fn decide(
             entry,
             target: &target,
         };
-        let decided = line::decide(cx, &subject, &wishes, &mut superblocks, notices);
-        remember(record, &target, &wishes);
+        let decided = line::decide(cx, &subject, &wishes, &mut deciding);
+        remember(deciding.record, &target, &wishes);
         let Some(decided) = decided else { continue };
         out.pending.extend(decided.pending);
-        if let Some(edit) = decided.edit {
-            out.edits.push(edit);
-        }
+        out.edits.extend(decided.edit);
         out.changes.extend(decided.change);
     }
-    tmpfs::add(cx, fstab, record, notices, &mut out);
-    tmpfs::take_back(cx, fstab, record, &mut out);
+    tmpfs::add(cx, &rules, &lines, &mut deciding, &mut out);
+    missing::targets(cx, &rules, &deciding.matches, &lines, deciding.notices);
+    tmpfs::take_back(cx, &rules, &lines, record, &mut out);
     out
 }
 
@@ -111,28 +142,6 @@ impl Superblocks {
                 None
             }
         }
-    }
-}
-
-/// Mount points that stand on more than one line, and those lines.
-fn duplicates(fstab: &Fstab) -> BTreeMap<Vec<u8>, Vec<u32>> {
-    let mut lines: BTreeMap<Vec<u8>, Vec<u32>> = BTreeMap::new();
-    for (line, entry) in fstab.entries().filter(|(_, entry)| entry.is_mount()) {
-        lines
-            .entry(entry.target().into_owned())
-            .or_default()
-            .push(line.number);
-    }
-    lines.retain(|_, numbers| numbers.len() > 1);
-    lines
-}
-
-/// `lines 1, 2 and 3`.
-fn numbers(lines: &[u32]) -> String {
-    let all: Vec<String> = lines.iter().map(u32::to_string).collect();
-    match all.split_last() {
-        Some((last, rest)) if !rest.is_empty() => format!("lines {} and {last}", rest.join(", ")),
-        _ => format!("line {}", all.join("")),
     }
 }
 
@@ -179,5 +188,6 @@ fn option(from: Option<String>, to: Option<String>) -> OptionChange {
         when: super::When::NowAndBoot,
         why: None,
         origin: None,
+        kib: None,
     }
 }

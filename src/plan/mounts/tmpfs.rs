@@ -1,177 +1,162 @@
 //! `[[tmpfs]]`: wishes on a line that is there, or a line of its own.
 
-use super::wishes::Wish;
-use super::{Context, Outcome, option};
-use crate::format::fstab::{Edit, Entry, Fstab, NewEntry};
+use std::collections::HashSet;
+
+use super::lines::Lines;
+use super::wishes::{Rules, Wish};
+use super::{Context, Deciding, Outcome, line, option};
+use crate::format::fstab::{Edit, Fstab, Kind, NewEntry};
+use crate::format::octal;
 use crate::format::text::Text;
-use crate::knowledge::options;
-use crate::plan::context::Notices;
-use crate::plan::record::{Found, Record};
-use crate::plan::{LineChange, MountChange, When};
-use crate::state::TmpfsRule;
+use crate::plan::notices::Notices;
+use crate::plan::record::Record;
+use crate::plan::{LineChange, MountChange, OptionChange, When};
+use crate::state::{At, TmpfsRule};
 
-/// All tokens of a rule, options first, as they are written.
-fn tokens(rule: &TmpfsRule) -> Vec<(String, crate::state::Origin)> {
-    let mut tokens: Vec<(String, crate::state::Origin)> = rule
-        .options
-        .iter()
-        .map(|option| (option.value.clone(), option.origin))
-        .collect();
-    if let Some(mode) = &rule.mode {
-        tokens.push((format!("mode={}", mode.value), mode.origin));
-    }
-    if let Some(size) = &rule.size {
-        tokens.push((format!("size={}", size.value), size.origin));
-    }
-    tokens
-}
-
-fn rules<'a>(cx: &Context<'a>, target: &str) -> impl Iterator<Item = &'a TmpfsRule> {
-    let machine = cx.machine;
-    let target = target.to_owned();
-    cx.state
-        .tmpfs
-        .iter()
-        .filter(move |rule| rule.target.value == target && rule.when.holds(&machine))
-}
-
-/// The wishes of tmpfs rules for a line that is there.
-pub(super) fn of_line<'a>(cx: &Context<'a>, entry: &Entry<'_>) -> Vec<Wish<'a>> {
-    let target = Text(entry.target().into_owned()).to_string();
-    let mut wishes: Vec<Wish<'a>> = Vec::new();
-    for rule in rules(cx, &target) {
-        for (token, origin) in tokens(rule) {
-            let wish = Wish {
-                slot: options::slot("tmpfs", &token).into_owned(),
-                token: Some(token),
-                without: None,
-                origin: Some(origin),
-                allow: Some(&rule.allow),
-                found: None,
-                dropped: false,
-            };
-            match wishes.iter_mut().find(|other| other.slot == wish.slot) {
-                Some(other) => *other = wish,
-                None => wishes.push(wish),
-            }
-        }
-    }
-    wishes
+/// All options of a rule, as they are written: those it lists, then mode and size.
+pub(super) fn options(rule: &TmpfsRule) -> Vec<At<String>> {
+    let mut all = rule.options.clone();
+    let keyed = |key: &str, at: &At<String>| At {
+        value: format!("{key}={}", at.value),
+        origin: at.origin,
+    };
+    all.extend(rule.mode.iter().map(|mode| keyed("mode", mode)));
+    all.extend(rule.size.iter().map(|size| keyed("size", size)));
+    all
 }
 
 /// Adds the lines that are not there, and checks what is in their way.
-pub(super) fn add(
-    cx: &Context<'_>,
-    fstab: &Fstab,
-    record: &mut Record,
-    notices: &mut Notices,
+pub(super) fn add<'a>(
+    cx: &Context<'a>,
+    rules: &Rules<'a>,
+    lines: &Lines<'_>,
+    deciding: &mut Deciding<'_>,
     out: &mut Outcome,
 ) {
-    let mut done: Vec<&str> = Vec::new();
+    let mut done: HashSet<&str> = HashSet::new();
     for rule in &cx.state.tmpfs {
         let target = rule.target.value.as_str();
-        if !rule.when.holds(&cx.machine) || done.contains(&target) {
+        if !rule.when.holds(&cx.machine) || !done.insert(target) {
             continue;
         }
-        done.push(target);
         let origin = Some(cx.place(rule.target.origin));
-        if let Some(line) = fstab.entries_for(target.as_bytes()).first() {
-            // A line that readers read differently was refused already.
-            if let Some(entry) = fstab
-                .entry(line)
-                .filter(|entry| *entry.fstype() != *b"tmpfs")
-            {
-                notices.error(
-                    target,
-                    format!(
-                        "`{target}` is {} on line {} of fstab, not tmpfs: take that line out first, or this rule",
-                        Text(entry.fstype().into_owned()),
-                        line.number
-                    ),
-                    origin,
-                );
-            }
+        if let Some(line) = lines.about(target.as_bytes()).first() {
+            another_type(lines.fstab(), line, target, origin, deciding.notices);
             continue;
         }
-        if unit_in_the_way(cx, target, notices) {
+        if unit_in_the_way(cx, target, origin, deciding.notices) {
             continue;
         }
-        new_line(cx, target, record, out);
+        if cx.only.files() {
+            new_line(cx, rules, target, deciding, out);
+        }
     }
 }
 
+/// A line of another type is not turned into a tmpfs; one that readers read differently was
+/// refused already.
+fn another_type(
+    fstab: &Fstab,
+    line: &crate::format::fstab::Line,
+    target: &str,
+    origin: Option<String>,
+    notices: &mut Notices,
+) {
+    if !matches!(line.kind, Kind::Entry(_)) {
+        return;
+    }
+    let Some(entry) = fstab.entry(line).filter(|e| *e.fstype() != *b"tmpfs") else {
+        return;
+    };
+    notices.error(
+        target,
+        format!(
+            "`{target}` is {} on line {} of fstab, not tmpfs: take that line out first, or this rule",
+            Text(entry.fstype().into_owned()),
+            line.number
+        ),
+        origin,
+    );
+}
+
 /// A masked unit disables the fstab line too; a unit file of the administrator's wins over it.
-fn unit_in_the_way(cx: &Context<'_>, target: &str, notices: &mut Notices) -> bool {
+pub(super) fn unit_in_the_way(
+    cx: &Context<'_>,
+    target: &str,
+    origin: Option<String>,
+    notices: &mut Notices,
+) -> bool {
     let Some(unit) = cx.facts.units.get(target) else {
         return false;
     };
     let name = crate::facts::mount_unit(target.as_bytes());
-    if unit.masked && !unit.ours {
-        notices.error(
-            target,
-            format!(
-                "`{name}` is masked by `{}`, and a masked unit disables the fstab line too: run `systemctl unmask {name}` first",
-                unit.path
-            ),
-            None,
-        );
-        return true;
-    }
-    if unit.overrides_fstab && !unit.masked {
-        notices.error(
-            target,
-            format!(
-                "`{}` wins over a line of fstab: take it away, or put the options there",
-                unit.path
-            ),
-            None,
-        );
-        return true;
-    }
-    false
+    let text = if unit.masked && !unit.ours {
+        format!(
+            "`{name}` is masked by `{}`, and a masked unit disables the fstab line too: run `systemctl unmask {name}` first",
+            unit.path
+        )
+    } else if unit.overrides_fstab && !unit.masked {
+        format!(
+            "`{}` wins over a line of fstab: take it away, or put the options there",
+            unit.path
+        )
+    } else {
+        return false;
+    };
+    notices.error(target, text, origin);
+    true
 }
 
-/// `tmpfs TARGET tmpfs defaults,OPTIONS,mode=,size= 0 0`, from the next boot on.
-fn new_line(cx: &Context<'_>, target: &str, record: &mut Record, out: &mut Outcome) {
-    if !cx.only.files() {
+/// `tmpfs TARGET tmpfs defaults,OPTIONS,mode=,size= 0 0`: never mounted live over a folder in use.
+///
+/// The line is decided over as if it stood there with `defaults`, so that rules on mounts that
+/// match it count too, and the next plan finds nothing more to do.
+fn new_line<'a>(
+    cx: &Context<'a>,
+    rules: &Rules<'a>,
+    target: &str,
+    deciding: &mut Deciding<'_>,
+    out: &mut Outcome,
+) {
+    let blank = [
+        b"tmpfs ",
+        &*octal::encode(target.as_bytes()),
+        b" tmpfs defaults 0 0\n",
+    ]
+    .concat();
+    let fstab = Fstab::parse(blank);
+    let Some((line, entry)) = fstab.entries().next() else {
         return;
-    }
-    let mut list = b"defaults".to_vec();
-    let mut rows = Vec::new();
-    let mut wished: Vec<(String, String, crate::state::Origin)> = Vec::new();
-    for rule in rules(cx, target) {
-        for (token, origin) in tokens(rule) {
-            let slot = options::slot("tmpfs", &token).into_owned();
-            match wished.iter_mut().find(|(other, ..)| *other == slot) {
-                Some(other) => *other = (slot, token, origin),
-                None => wished.push((slot, token, origin)),
-            }
-        }
-    }
-    // As tokens() orders them within a rule, so over all rules: options, mode, size.
-    wished.sort_by_key(|(slot, ..)| match slot.as_str() {
+    };
+    let (mut wishes, matched) = rules.of_line(cx, &entry, target);
+    deciding.matches.note(&matched, target);
+    // As options() orders them within a rule, so over all rules: options, mode, size.
+    wishes.sort_by_key(|wish| match wish.slot.as_str() {
         "mode" => 1,
         "size" => 2,
         _ => 0,
     });
-    let managed = record.options.entry(target.to_owned()).or_default();
-    for (slot, token, origin) in wished {
-        // The line is ours: an option that the rule drops later simply goes.
-        managed.insert(
-            slot,
-            Found {
-                found: None,
-                wrote: Some(token.clone()),
-                under: None,
-            },
-        );
-        list.push(b',');
-        list.extend_from_slice(token.as_bytes());
-        let mut row = option(None, Some(token));
-        row.when = When::Boot;
-        row.origin = Some(cx.place(origin));
-        rows.push(row);
+    // The line is ours: an option that the rule drops later simply goes.
+    for wish in &mut wishes {
+        wish.found = None;
     }
+    let name = Text::from(target);
+    let subject = line::Subject {
+        line,
+        entry,
+        target: &name,
+    };
+    let Some(decided) = line::decide(cx, &subject, &wishes, deciding) else {
+        return;
+    };
+    super::remember(deciding.record, &name, &wishes);
+    if !deciding.record.added.iter().any(|added| added == target) {
+        deciding.record.added.push(target.to_owned());
+    }
+    let list = match decided.edit {
+        Some(Edit::Options { list, .. }) => list,
+        _ => b"defaults".to_vec(),
+    };
     out.edits.push(Edit::Append {
         fields: NewEntry {
             source: b"tmpfs".to_vec(),
@@ -182,45 +167,89 @@ fn new_line(cx: &Context<'_>, target: &str, record: &mut Record, out: &mut Outco
             passno: 0,
         },
     });
+    let (options, live) = match decided.change {
+        Some(change) => (rows(change.options, &wishes), change.live),
+        None => (Vec::new(), None),
+    };
     out.changes.push(MountChange {
-        target: Text::from(target),
+        target: name,
         fstype: "tmpfs".to_owned(),
         line: LineChange::Add,
-        options: rows,
-        live: None,
+        options,
+        live,
     });
-    if !record.added.iter().any(|added| added == target) {
-        record.added.push(target.to_owned());
+}
+
+/// The rows of a new line: that it is not mounted yet goes without saying, and what it is like
+/// comes first.
+fn rows(mut rows: Vec<OptionChange>, wishes: &[Wish<'_>]) -> Vec<OptionChange> {
+    let rank = |row: &OptionChange| {
+        let wish = wishes.iter().find(|wish| wish.token == row.to);
+        match wish.map(|wish| wish.slot.as_str()) {
+            Some("size") => 0,
+            Some("mode") => 1,
+            _ => 2,
+        }
+    };
+    rows.sort_by_key(rank);
+    for row in rows.iter_mut().filter(|row| row.when == When::Boot) {
+        row.why = None;
     }
+    rows
 }
 
 /// Takes out the lines that ssdtune added and nobody asks for any more.
-pub(super) fn take_back(cx: &Context<'_>, fstab: &Fstab, record: &mut Record, out: &mut Outcome) {
+pub(super) fn take_back(
+    cx: &Context<'_>,
+    rules: &Rules<'_>,
+    lines: &Lines<'_>,
+    record: &mut Record,
+    out: &mut Outcome,
+) {
+    if !cx.only.files() {
+        return;
+    }
+    let mut gone: HashSet<&str> = HashSet::new();
+    let mut removed = HashSet::new();
     for target in &cx.record.added {
-        if rules(cx, target).next().is_some() || !cx.only.files() {
+        if !rules.tmpfs(target).is_empty() {
             continue;
         }
-        record.added.retain(|added| added != target);
+        gone.insert(target);
         record.options.remove(target);
-        let found = fstab.find(target.as_bytes()).ok();
-        let Some((line, _)) = found.filter(|(_, entry)| *entry.fstype() == *b"tmpfs") else {
+        let [line] = lines.about(target.as_bytes()) else {
             continue;
         };
-        out.edits.retain(
-            |edit| !matches!(edit, Edit::Options { line: number, .. } if *number == line.number),
-        );
-        out.changes
-            .retain(|change| change.target.to_string() != *target);
+        let entry = lines.fstab().entry(line);
+        if entry.is_none_or(|entry| *entry.fstype() != *b"tmpfs") {
+            continue;
+        }
+        removed.insert(line.number);
+    }
+    record.added.retain(|added| !gone.contains(added.as_str()));
+    if removed.is_empty() {
+        return;
+    }
+    out.edits
+        .retain(|edit| !matches!(edit, Edit::Options { line, .. } if removed.contains(line)));
+    out.changes
+        .retain(|change| !gone.contains(change.target.to_string().as_str()));
+    for target in &cx.record.added {
+        let [line] = lines.about(target.as_bytes()) else {
+            continue;
+        };
+        if !removed.remove(&line.number) {
+            continue;
+        }
         out.edits.push(Edit::Remove { line: line.number });
+        let mut row = option(Some("tmpfs".to_owned()), None);
+        row.when = When::Boot;
+        row.why = Some("no longer in the state".to_owned());
         out.changes.push(MountChange {
             target: Text::from(target.as_str()),
             fstype: "tmpfs".to_owned(),
             line: LineChange::Remove,
-            options: vec![{
-                let mut row = option(Some("tmpfs".to_owned()), None);
-                row.when = When::Boot;
-                row
-            }],
+            options: vec![row],
             live: None,
         });
     }

@@ -1,45 +1,79 @@
 //! The section on disks: those that change alike are shown once.
 
+use std::collections::HashMap;
+
 use super::{Detail, mark, tag, tagged};
+use crate::format::text::Text;
 use crate::knowledge::attributes;
 use crate::plan::{DeviceChange, Plan, SettingChange};
 use crate::render::style::{QUIET, TITLE, paint};
-use crate::render::words::{WIDTH, visible, wrap};
+use crate::render::words::{WIDTH, visible, width, wrap};
 
 pub(super) fn section(page: &mut String, plan: &Plan, detail: Detail) {
     let mut groups: Vec<Vec<&DeviceChange>> = Vec::new();
+    let mut known: HashMap<Likeness<'_>, usize> = HashMap::new();
     for change in &plan.devices {
-        match groups.iter_mut().find(|group| alike(group[0], change)) {
+        let index = *known.entry(likeness(change)).or_insert(groups.len());
+        match groups.get_mut(index) {
             Some(group) => group.push(change),
             None => groups.push(vec![change]),
         }
     }
     for group in groups {
         heading(page, &group);
-        let width = group[0]
-            .settings
-            .iter()
-            .map(|row| row.key.chars().count())
-            .max()
-            .unwrap_or(0);
+        let keys = group[0].settings.iter().map(|row| row.key.len()).max();
         for row in &group[0].settings {
-            setting(page, row, width, detail);
+            setting(page, row, keys.unwrap_or(0), detail);
         }
     }
 }
 
-/// Same model, same changes, and neither is named by what is mounted on it.
-fn alike(a: &DeviceChange, b: &DeviceChange) -> bool {
-    a.device.model == b.device.model
-        && a.device.dm_name.is_none()
-        && b.device.dm_name.is_none()
-        && a.settings == b.settings
-        && a.on == b.on
+/// What devices shown as one have in common.
+#[derive(PartialEq, Eq, Hash)]
+struct Likeness<'p> {
+    model: Option<&'p Text>,
+    on: &'p [String],
+    settings: Vec<[Option<&'p str>; 5]>,
+    /// A device mapper device is named by what it is: none is like another.
+    alone: Option<&'p str>,
+}
+
+/// Same model, same changes, and none is named by what is mounted on it.
+fn likeness(change: &DeviceChange) -> Likeness<'_> {
+    let settings = change.settings.iter();
+    Likeness {
+        model: change.device.model.as_ref(),
+        on: &change.on,
+        settings: settings
+            .map(|row| {
+                [
+                    Some(row.key.as_str()),
+                    row.from.as_deref(),
+                    row.to.as_deref(),
+                    row.origin.as_deref(),
+                    row.remark.as_deref(),
+                ]
+            })
+            .collect(),
+        alone: change
+            .device
+            .dm_name
+            .as_ref()
+            .map(|_| change.device.name.as_str()),
+    }
 }
 
 fn heading(page: &mut String, group: &[&DeviceChange]) {
     let change = group[0];
-    let names: Vec<String> = group.iter().map(|change| name(change)).collect();
+    const SHOWN: usize = 40;
+    let mut names: Vec<String> = group
+        .iter()
+        .take(SHOWN)
+        .map(|change| name(change))
+        .collect();
+    if let Some(more @ 1..) = group.len().checked_sub(SHOWN) {
+        names.push(format!("and {more} more"));
+    }
     let mut about = String::new();
     if let Some(model) = &change.device.model {
         about.push_str("  ");
@@ -59,7 +93,7 @@ fn heading(page: &mut String, group: &[&DeviceChange]) {
         }
     }
     let names = names.join(" ");
-    let used = 2 + names.chars().count() + about.chars().count();
+    let used = 2 + width(&names) + width(&about);
     let tag = if group.len() > 1 {
         format!("({} alike)", group.len())
     } else {
@@ -80,7 +114,7 @@ fn heading(page: &mut String, group: &[&DeviceChange]) {
         page.push_str(&format!("{indent}{}\n", paint(TITLE, line)));
     }
     let rest = about.trim_start();
-    tagged(page, &format!("    {rest}"), 4 + rest.chars().count(), &tag);
+    tagged(page, &format!("    {rest}"), 4 + width(rest), &tag);
 }
 
 fn name(change: &DeviceChange) -> String {
@@ -91,7 +125,7 @@ fn name(change: &DeviceChange) -> String {
     }
 }
 
-fn setting(page: &mut String, row: &SettingChange, width: usize, detail: Detail) {
+fn setting(page: &mut String, row: &SettingChange, keys: usize, detail: Detail) {
     let from = match &row.from {
         Some(from) => visible(from),
         None => match attributes::by_key(&row.key).map(|attribute| attribute.default_number()) {
@@ -104,25 +138,20 @@ fn setting(page: &mut String, row: &SettingChange, width: usize, detail: Detail)
         .as_deref()
         .map_or_else(|| "kernel default".to_owned(), visible);
     let sign = if row.side_effect { '!' } else { '~' };
-    let text = format!("{:<width$}  {from} -> {to}", row.key);
+    let text = format!("{:<keys$}  {from} -> {to}", row.key);
     let mut line = format!("    {} {text}", mark(sign));
-    let mut used = 6 + text.chars().count();
-    if row.side_effect {
-        let words = "    side effect of the switch";
-        line.push_str(&paint(QUIET, words));
-        used += words.len();
-    }
+    let mut used = 6 + width(&text);
     if let Some(remark) = &row.remark {
-        let words = format!("    {remark}");
+        let words = format!("    {}", visible(remark));
         line.push_str(&paint(QUIET, &words));
-        used += words.chars().count();
+        used += width(&words);
     }
     if detail.verbose
         && let Some(origin) = &row.origin
     {
         let words = format!("  ({})", visible(origin));
         line.push_str(&paint(QUIET, &words));
-        used += words.chars().count();
+        used += width(&words);
     }
     let tag = if row.side_effect {
         String::new()

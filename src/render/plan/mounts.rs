@@ -2,47 +2,53 @@
 
 use super::{Detail, mark, tag, tagged};
 use crate::plan::{LineChange, MountChange, OptionChange, Plan, When};
-use crate::render::words::{WIDTH, masked, visible};
+use crate::render::words::{WIDTH, masked, padded, size, visible, width};
 
 pub(super) fn section(page: &mut String, plan: &Plan, detail: Detail) {
-    let width = plan
+    let column = plan
         .mounts
         .iter()
-        .map(|change| visible(&change.target.to_string()).chars().count())
+        .map(|change| width(&visible(&change.target.to_string())))
         .max()
         .unwrap_or(0)
         .min(30);
     for change in &plan.mounts {
-        one(page, change, width, detail);
+        one(page, change, column, detail);
     }
 }
 
-fn one(page: &mut String, change: &MountChange, width: usize, detail: Detail) {
+fn one(page: &mut String, change: &MountChange, column: usize, detail: Detail) {
     let sign = match change.line {
         LineChange::Add => '+',
         LineChange::Remove => '-',
         LineChange::Edit | LineChange::Keep => '~',
     };
     let target = visible(&change.target.to_string());
-    let lead = format!("  {} {target:<width$}  ", mark(sign));
-    let indent = 6 + width.max(target.chars().count());
+    let lead = format!("  {} {}  ", mark(sign), padded(&target, column));
+    let indent = 6 + column.max(width(&target));
     let mut first = true;
-    for (tag, group) in groups(change) {
+    let mut groups = groups(change);
+    if groups.is_empty() {
+        // A line with nothing but `defaults`.
+        groups.push((tag(When::Boot, None), Vec::new()));
+    }
+    for (tag, group) in groups {
         let mut line = if first {
             lead.clone()
         } else {
             " ".repeat(indent)
         };
         let mut used = indent;
-        if change.line == LineChange::Add {
-            line.push_str("tmpfs ");
-            used += 6;
+        if change.line == LineChange::Add && first {
+            let fstype = format!("{} ", visible(&change.fstype));
+            used += width(&fstype);
+            line.push_str(&fstype);
         }
         first = false;
         let mut fresh = true;
         for option in group {
             let piece = piece(change, option, detail);
-            let length = piece.chars().count();
+            let length = width(&piece);
             if !fresh && used + 2 + length > WIDTH {
                 page.push_str(line.trim_end());
                 page.push('\n');
@@ -93,9 +99,13 @@ fn piece(change: &MountChange, option: &OptionChange, detail: Detail) -> String 
         (Some(from), Some(to)) => format!("{} -> {}", show(from), show(to)),
         (None, Some(to)) if change.line == LineChange::Add => show(to),
         (None, Some(to)) => format!("+ {}", show(to)),
+        (Some(from), None) if change.line == LineChange::Remove => show(from),
         (Some(from), None) => format!("- {}", show(from)),
         (None, None) => String::new(),
     };
+    if let Some(kib) = option.kib {
+        piece.push_str(&format!(" ({})", size(kib)));
+    }
     if detail.verbose
         && let Some(origin) = &option.origin
     {
