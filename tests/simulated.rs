@@ -358,7 +358,7 @@ proptest! {
             taken_back(&mut system, &store, &To::Last)?;
             prop_assert_eq!(seen(&mut system), at_first);
             // And a rollback of that rollback.
-            let last = store.latest().unwrap().unwrap().number;
+            let last = *store.numbers().unwrap().last().unwrap();
             taken_back(&mut system, &store, &To::Before(last))?;
             prop_assert_eq!(seen(&mut system), after);
         }
@@ -388,7 +388,7 @@ proptest! {
         }
         if applies > 1 {
             // All of it again, and at once.
-            let number = store.latest().unwrap().unwrap().number;
+            let number = *store.numbers().unwrap().last().unwrap();
             let back = u32::try_from(applies).unwrap() - 1;
             taken_back(&mut system, &store, &To::Before(number - back))?;
             prop_assert_eq!(seen(&mut system), last);
