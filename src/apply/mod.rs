@@ -13,6 +13,7 @@ mod undo;
 
 use crate::facts::{Facts, Scope};
 use crate::plan::{Notice, Plan};
+use crate::rollback::touched;
 use crate::snapshot::{Snapshot, Store};
 use crate::system::System;
 
@@ -84,10 +85,12 @@ pub fn run(
         )));
     }
     let warnings = files::sweep(system, store, &facts);
+    // A setting that the record gives back is not in it any more once that is committed.
+    let also = touched(std::slice::from_ref(&snapshot));
     let job = Job {
         system,
         store,
-        scope,
+        scope: scope.with(&also),
         warnings,
     };
     job.prepare(snapshot)?.go_live()?.verify()?.commit()
@@ -121,6 +124,6 @@ fn moved(plan: &Plan, fresh: &Plan) -> Option<String> {
 struct Job<'a> {
     system: &'a mut dyn System,
     store: &'a Store,
-    scope: &'a Scope<'a>,
+    scope: Scope<'a>,
     warnings: Vec<String>,
 }

@@ -108,7 +108,7 @@ impl<'a> Prepared<'a> {
             for effect in remounts(&snapshot.plan) {
                 job.system.perform(&effect)?;
             }
-            write_queues(job.system, job.scope, &snapshot.plan, false)
+            write_queues(job.system, &job.scope, &snapshot.plan, false)
         };
         match live() {
             Ok(()) => Ok(Changed { job, snapshot }),
@@ -121,7 +121,7 @@ impl<'a> Changed<'a> {
     /// Success is what was read back.
     pub(super) fn verify(self) -> Result<Verified<'a>, Failure> {
         let Changed { job, snapshot } = self;
-        let wrong = verify::live(&snapshot.plan, &job.system.facts(job.scope));
+        let wrong = verify::live(&snapshot.plan, &job.system.facts(&job.scope));
         if wrong.is_empty() {
             return Ok(Verified { job, snapshot });
         }
@@ -154,7 +154,7 @@ impl Verified<'_> {
         if let Err(error) = job.system.perform(&Effect::Settle) {
             warnings.push(error.to_string());
         }
-        let facts = job.system.facts(job.scope);
+        let facts = job.system.facts(&job.scope);
         let mut wrong = verify::live(&snapshot.plan, &facts);
         wrong.extend(files::rivals(&snapshot.plan, &facts));
         if !wrong.is_empty() {

@@ -25,6 +25,7 @@ pub(super) fn undo(job: Job<'_>, snapshot: &Snapshot, cause: String, tried: usiz
         scope,
         warnings: mut said,
     } = job;
+    let scope = &scope;
     let plan = &snapshot.plan;
     let mut left = Vec::new();
     let facts = system.facts(scope);

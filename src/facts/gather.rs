@@ -90,7 +90,11 @@ fn content(file: &File) -> &[u8] {
 
 fn recorded(scope: &Scope<'_>, record: &File) -> Vec<Recorded> {
     match scope.wanted {
-        Some((_, keys)) => keys(content(record)),
+        Some((_, keys)) => {
+            let mut recorded = keys(content(record));
+            recorded.extend_from_slice(scope.also);
+            recorded
+        }
         None => Vec::new(),
     }
 }

@@ -35,6 +35,7 @@ pub struct Scope<'a> {
     /// the rescuer's own.
     pub live: bool,
     pub(super) wanted: Option<(&'a DesiredState, RecordKeys<'a>)>,
+    pub(super) also: &'a [Recorded],
 }
 
 impl<'a> Scope<'a> {
@@ -43,6 +44,7 @@ impl<'a> Scope<'a> {
         Self {
             live: true,
             wanted: None,
+            also: &[],
         }
     }
 
@@ -51,7 +53,13 @@ impl<'a> Scope<'a> {
         Self {
             live: true,
             wanted: Some((state, record_keys)),
+            also: &[],
         }
+    }
+
+    /// The same, and these settings of devices, which the record may not hold any more.
+    pub fn with(self, also: &'a [Recorded]) -> Self {
+        Self { also, ..self }
     }
 
     /// The same of an offline system: files only.

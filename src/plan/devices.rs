@@ -197,7 +197,7 @@ fn one(
         }
     }
     let asked: Vec<&'static Attribute> = goals.iter().map(|goal| goal.attribute).collect();
-    let given_back = dropped_goals(dropped, &before, &asked, &mut decided.managed);
+    let given_back = dropped_goals(dropped, &before, &asked, next);
     for (attribute, value) in &given_back {
         goals.push(Goal {
             attribute,
@@ -215,6 +215,9 @@ fn one(
             Found {
                 found: before.get(goal.attribute).map(|value| value.0.clone()),
                 wrote: after.get(goal.attribute).map(|value| value.0.clone()),
+                under: active
+                    .filter(|_| goal.attribute.reset_by_scheduler_switch())
+                    .map(|scheduler| scheduler.name().to_owned()),
             },
         );
     }
@@ -272,10 +275,10 @@ fn dropped_goals(
     dropped: Option<&BTreeMap<String, Found>>,
     before: &Queue,
     asked: &[&'static Attribute],
-    _managed: &mut BTreeMap<String, Found>,
+    next: Option<Scheduler>,
 ) -> Vec<(&'static Attribute, String)> {
     let mut goals = Vec::new();
-    for key in dropped.into_iter().flat_map(BTreeMap::keys) {
+    for (key, found) in dropped.into_iter().flatten() {
         let Some(attribute) = attributes::by_key(key) else {
             continue;
         };
@@ -284,12 +287,51 @@ fn dropped_goals(
         }
         let now = before.get(attribute).map(|value| value.0.as_str());
         if now.is_some()
-            && let Some(value) = back(dropped, key, now)
+            && found.wrote.as_deref() == now
+            && let Some(value) = first_found(attribute, found, before.scheduler(), next)
         {
             goals.push((attribute, value));
         }
     }
     goals
+}
+
+/// The value that a setting goes back to; none where a switch of the scheduler takes care of it, or
+/// nobody can tell.
+fn first_found(
+    attribute: &Attribute,
+    found: &Found,
+    active: Option<Scheduler>,
+    next: Option<Scheduler>,
+) -> Option<String> {
+    if let Place::Iosched(owner) = attribute.place {
+        // It was not there before its scheduler came, which came with the default.
+        let default = Some(attribute.default_number()).filter(|number| !number.is_empty());
+        return match &found.found {
+            _ if next != Some(owner) => None,
+            Some(value) => Some(value.clone()),
+            None => default.map(str::to_owned),
+        };
+    }
+    if !attribute.reset_by_scheduler_switch() {
+        return found.found.clone();
+    }
+    let under = found.under.as_deref().and_then(Scheduler::from_name);
+    if under == next {
+        return found.found.clone();
+    }
+    // A number of requests means something under its scheduler only: `none` takes no more than the
+    // hardware has, and has those by default.
+    if active != next {
+        return None;
+    }
+    let depth = found.found.as_ref().and_then(|value| value.parse().ok());
+    let depth = depth.filter(|_| under == Some(Scheduler::None));
+    match attribute.after_switch(next?, depth) {
+        Some(value) => Some(value.0),
+        None if attribute.name == "nr_requests" => None,
+        None => found.found.clone(),
+    }
 }
 
 /// What each goal comes to: the value that will be read back, or the live one that is right already.

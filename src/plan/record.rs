@@ -39,6 +39,9 @@ pub struct Found {
     pub found: Option<String>,
     /// After its last one.
     pub wrote: Option<String>,
+    /// The scheduler at the time of the first, where a switch of it would have set the value back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub under: Option<String>,
 }
 
 impl Record {

@@ -36,10 +36,33 @@ pub(super) fn back(undone: &[Snapshot], facts: &Facts, plan: &mut Plan) {
             let goal = recorded
                 .entry(change.target.clone())
                 .or_insert_with(|| as_it_is(mount));
-            step(live, mount, facts, goal);
+            step(live, goal);
         }
     }
-    for (target, live) in recorded {
+    // Where this boot's applies left a mount alone, it is left alone on the way back too: what it
+    // is mounted with, was not theirs.
+    let files_only = |target: &Text| {
+        let mut by = undone
+            .iter()
+            .filter(|snapshot| {
+                let mut mounts = snapshot.plan.mounts.iter();
+                mounts.any(|change| change.target == *target)
+            })
+            .peekable();
+        by.peek().is_some() && by.all(|snapshot| snapshot.boot_id == facts.boot_id)
+    };
+    for change in &mut plan.mounts {
+        if !recorded.contains_key(&change.target) && files_only(&change.target) {
+            change.live = None;
+            for row in &mut change.options {
+                row.when = When::Boot;
+            }
+        }
+    }
+    for (target, mut live) in recorded {
+        if let Some(mount) = facts.mount_at(target.as_bytes()) {
+            settle(&mut live, mount, facts);
+        }
         let moves = !mounts::same_flags(&live.before, &live.after) || !live.set.is_empty();
         match plan
             .mounts
@@ -72,7 +95,7 @@ fn as_it_is(mount: &Mount) -> LiveMount {
 }
 
 /// Takes one recorded change back: only the flags and options that it changed.
-fn step(live: &LiveMount, mount: &Mount, facts: &Facts, goal: &mut LiveMount) {
+fn step(live: &LiveMount, goal: &mut LiveMount) {
     for flag in live.after.iter().filter(|flag| !live.before.contains(flag)) {
         goal.after.retain(|other| other != flag);
     }
@@ -81,6 +104,22 @@ fn step(live: &LiveMount, mount: &Mount, facts: &Facts, goal: &mut LiveMount) {
             goal.after.push(flag.clone());
         }
     }
+    // Of several changes of one option, the oldest knows what was before all of them, the latest
+    // what is now.
+    let slot = |token: &str| options::slot(&live.fstype, token).into_owned();
+    for token in &live.undo {
+        goal.set.retain(|other| slot(other) != slot(token));
+        goal.set.push(token.clone());
+    }
+    for token in &live.set {
+        if !goal.undo.iter().any(|other| slot(other) == slot(token)) {
+            goal.undo.push(token.clone());
+        }
+    }
+}
+
+/// Options that are all as they shall be need no remount.
+fn settle(goal: &mut LiveMount, mount: &Mount, facts: &Facts) {
     let shown: Vec<String> = mount.options.iter().map(ToString::to_string).collect();
     let shown: Vec<&str> = shown.iter().map(String::as_str).collect();
     let mounted = Mounted {
@@ -89,13 +128,11 @@ fn step(live: &LiveMount, mount: &Mount, facts: &Facts, goal: &mut LiveMount) {
         options: &shown,
         memory_kb: facts.memory_kb,
     };
-    let differs = live
-        .undo
-        .iter()
-        .any(|token| matches!(options::standing(token, &mounted), Standing::Differs { .. }));
-    if differs || !goal.set.is_empty() {
-        goal.set.extend(live.undo.iter().cloned());
-        goal.undo.splice(0..0, live.set.iter().cloned());
+    let differs =
+        |token: &String| matches!(options::standing(token, &mounted), Standing::Differs { .. });
+    if !goal.set.iter().any(differs) {
+        goal.set.clear();
+        goal.undo.clear();
     }
 }
 

@@ -162,6 +162,7 @@ fn remember(record: &mut Record, target: &Text, wishes: &[Wish<'_>]) {
             .or_insert_with(|| Found {
                 found: wish.found.clone(),
                 wrote: None,
+                under: None,
             })
             .wrote = wrote;
     }
