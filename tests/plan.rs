@@ -143,3 +143,40 @@ fn no_line_is_wider_than_a_page() {
         assert!(!page.contains('\u{1b}'), "{}", case.name);
     }
 }
+
+/// Every case of the table in `tests/README.md` names tests that are there.
+#[test]
+fn the_table_of_cases_is_true() {
+    let table = fs::read_to_string("tests/README.md").unwrap();
+    let mut folders: Vec<String> = Vec::new();
+    for parent in ["tests/plan", "tests/fstab"] {
+        for entry in fs::read_dir(parent).unwrap() {
+            let name = entry.unwrap().file_name().into_string().unwrap();
+            folders.push(format!("{parent}/{name}"));
+        }
+    }
+    let mut named = 0;
+    for path in table.split('`').skip(1).step_by(2) {
+        if !path.starts_with("tests/") && !path.starts_with("src/") {
+            continue;
+        }
+        named += 1;
+        let there = match path.strip_suffix('*') {
+            Some(front) => folders.iter().any(|folder| folder.starts_with(front)),
+            None => Path::new(path).exists(),
+        };
+        assert!(there, "tests/README.md names `{path}`, which is not there");
+    }
+    assert!(named > 60, "only {named}");
+    for folder in folders {
+        let name = folder.rsplit('/').next().unwrap();
+        let id = name.get(..3).unwrap_or(name);
+        let is_case = id.starts_with(|c: char| "FWOMTSU".contains(c))
+            && id[1..].bytes().all(|byte| byte.is_ascii_digit());
+        let listed = table.contains(&format!("| {id} |")) || folder.starts_with("tests/fstab");
+        assert!(
+            !is_case || listed,
+            "{folder} is a case that the table has not"
+        );
+    }
+}

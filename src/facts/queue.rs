@@ -51,6 +51,10 @@ impl Asked {
             }
             // Their ceiling depends on the scheduler and on the size of its pool.
             "nr_requests" | "async_depth" => {
+                if attribute.name == "async_depth" {
+                    // Linux 7.0 moved mq-deadline's here: the plan looks where it is.
+                    self.queue.insert("async_depth");
+                }
                 self.queue.insert("scheduler");
                 self.queue.insert("nr_requests");
             }

@@ -158,7 +158,14 @@ fn one(
     let next = chosen
         .or_else(|| restored.as_deref().and_then(Scheduler::from_name))
         .or(active);
-    let limits = limits(cx, device, next);
+    let mut limits = limits(cx, device, next);
+    limits.nr_requests = wanted
+        .in_effect(next)
+        .find(|winner| winner.wanted.attribute.name == "nr_requests")
+        .map(|winner| &winner.wanted.value.value.0)
+        // A switch sets it to what nobody can tell.
+        .or_else(|| device.queue.get("nr_requests").filter(|_| next == active))
+        .and_then(|text| text.parse().ok());
 
     let mut goals: Vec<Goal<'_>> = Vec::new();
     if let (Some(next), Some(attribute)) = (next, attributes::queue("scheduler"))

@@ -96,6 +96,11 @@ impl Machine {
         fs::copy(source().join("stage"), payload.join("stage")).unwrap();
         let program = payload.join("ssdtune");
         let built = env!("CARGO_BIN_EXE_ssdtune");
+        // A slip in a state file is told now, not after minutes of emulation.
+        tool(
+            built,
+            &["check".as_ref(), payload.join("state.toml").as_ref()],
+        );
         tool("strip", &["-o".as_ref(), program.as_ref(), built.as_ref()]);
         tool(
             "tar",
@@ -226,11 +231,12 @@ impl Machine {
             .append(true)
             .open(&report)
             .unwrap();
-        let child = Command::new("qemu-system-x86_64")
+        let child = Command::new("setpriv") // QEMU ends with the test, however that ends
+            .args(["--pdeathsig", "KILL", "qemu-system-x86_64"])
             .args(self.arguments())
             .stdin(Stdio::null())
             .spawn()
-            .expect("`qemu-system-x86_64` is there: apt-get install qemu-system-x86");
+            .expect("`setpriv` is there: it is util-linux'");
         let mut guest = Guest(child);
         let mut monitor = Monitor {
             folder: self.folder.clone(),

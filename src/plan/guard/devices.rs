@@ -4,6 +4,7 @@ use crate::facts::stack::Top;
 use crate::plan::context::Context;
 use crate::plan::devices::Rule;
 use crate::plan::notices::{Notices, short};
+use crate::plan::rules::by_kernel_name;
 use crate::state::Pattern;
 
 /// Looks at each rule and what it took.
@@ -192,12 +193,26 @@ fn not_found(cx: &Context<'_>, rule: &Rule<'_>, key: &str, pattern: &Pattern) ->
 
 /// Kernel names follow the order of probing.
 fn unstable(cx: &Context<'_>, rule: &Rule<'_>, notices: &mut Notices) {
+    let counted = |name: &str| {
+        ["sd", "vd", "xvd", "nvme", "mmcblk", "md", "dm-"]
+            .iter()
+            .any(|kind| name.starts_with(kind))
+    };
+    if let [mount, ..] = rule.rule.select.mount.as_slice() {
+        for name in rule.took.iter().filter(|name| counted(name)) {
+            if by_kernel_name(&cx.facts.devices[*name]) {
+                notices.warn(
+                    "kernel-name",
+                    &rule.rule.allow,
+                    format!("the boot rule knows `{name}` by this name only, which may be another disk's after the next boot: udev says nothing else of it"),
+                    Some(cx.place(mount.origin)),
+                );
+            }
+        }
+    }
     for at in &rule.rule.select.name {
         let prefix = at.value.text.as_str();
-        let counted = ["sd", "vd", "xvd", "nvme", "mmcblk", "md", "dm-"]
-            .iter()
-            .any(|kind| prefix.starts_with(kind));
-        if !at.value.literal || !counted || !rule.took.contains(&prefix) {
+        if !at.value.literal || !counted(prefix) || !rule.took.contains(&prefix) {
             continue;
         }
         let device = &cx.facts.devices[prefix];

@@ -139,20 +139,22 @@ impl<'a> Remount<'a> {
     /// True where what is in effect is neither the kernel's default nor what the line says: somebody
     /// has changed it since (a laptop on battery), and the value before is not fstab's.
     ///
-    /// Subvolumes share options, so that another's line may be behind one of btrfs.
+    /// Subvolumes share options, so that another's line may be behind one of btrfs; a tmpfs may
+    /// come from a unit file.
     fn unsaid(option: &MountOption, wish: &Wish<'_>, now: &str, mounted: &Mounted<'_>) -> bool {
-        let default =
-            matches!(option.unseen, Unseen::Token(token) if token == now) || now == "relatime";
+        let Unseen::Token(default) = option.unseen else {
+            return false;
+        };
         let said = wish.found.as_deref().is_some_and(|found| {
             found
                 .split(',')
                 .any(|item| options::standing(item, mounted) == Standing::InEffect)
         });
         wish.origin.is_some()
-            && option.slot() != "rw"
-            && !default
+            && !matches!(option.slot(), "rw" | "atime")
+            && now != default
             && !said
-            && mounted.fstype != "btrfs"
+            && !matches!(mounted.fstype, "btrfs" | "tmpfs")
     }
 
     /// A filesystem option: only with a token that leads back.

@@ -3,90 +3,170 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use super::{variable, written};
+use super::{CHOSEN, Key, WANTED, Wishes, capitals, variable};
 use crate::knowledge::Scheduler;
-use crate::knowledge::attributes::{Attribute, Place};
+use crate::knowledge::attributes::{self, Attribute, Place};
 use crate::state::DeviceRule;
 
-const CHOSEN: &str = "ENV{.SSDTUNE_SCHEDULER}";
-
-/// Appends pass two for everything that `rules` may have collected.
-pub(super) fn second_pass(text: &mut String, rules: &[&DeviceRule]) {
-    let settings = written(rules);
-    let lists: BTreeSet<&[Scheduler]> = rules
+/// Appends pass two for everything that `rules` may have asked for.
+pub(super) fn second_pass(text: &mut String, rules: &[&DeviceRule], wishes: &Wishes<'_>) {
+    choose(text, &wishes.lists);
+    adopt(text, &wishes.settings);
+    tables(text, &wishes.settings);
+    keep_read_ahead(text, &wishes.settings);
+    text.push_str("\n# Each setting once, in order: what resets others comes before them.\n");
+    let switch_step = attributes::queue("scheduler").map_or(0, |scheduler| scheduler.step);
+    let mut attributes: Vec<&'static Attribute> = wishes
+        .settings
         .iter()
-        .filter_map(|rule| rule.scheduler.as_ref())
-        .map(|at| at.value.as_slice())
-        .collect();
-    text.push_str("\n# Pass two.\n");
-    for (_, attribute) in settings.iter().filter(|(_, a)| a.step < SCHEDULER_STEP) {
-        guarded(text, rules, attribute, "");
-    }
-    choose(text, &lists);
-    adopt(text, &settings);
-    switch(text, &lists);
-    for (scheduler, attribute) in settings.iter().filter_map(|(u, a)| u.map(|u| (u, *a))) {
-        if attribute.place == Place::Queue {
-            let own = variable(Some(scheduler), attribute);
-            let _ = writeln!(
-                text,
-                "{CHOSEN}==\"{scheduler}\", {own}==\"?*\", {}=\"$env{}\"",
-                variable(None, attribute),
-                &own["ENV".len()..],
-            );
-        }
-    }
-    let mut attributes: Vec<&'static Attribute> = settings
-        .iter()
-        .map(|(_, attribute)| *attribute)
-        .filter(|attribute| attribute.step > SCHEDULER_STEP)
+        .map(|(attribute, _)| *attribute)
         .collect();
     attributes.dedup();
-    for attribute in attributes {
-        one(text, rules, attribute);
+    let raised = attributes
+        .iter()
+        .any(|attribute| attribute.resets.contains(&"read_ahead_kb"));
+    let ahead = attributes::queue("read_ahead_kb").filter(|_| raised);
+    if attributes.last().copied() != ahead {
+        attributes.extend(ahead);
+    }
+    let writer = Writer {
+        rules,
+        switches: !wishes.lists.is_empty(),
+    };
+    let at = attributes.partition_point(|attribute| attribute.step < switch_step);
+    for attribute in &attributes[..at] {
+        writer.one(text, attribute);
+    }
+    switch(text, &wishes.lists);
+    for attribute in &attributes[at..] {
+        writer.one(text, attribute);
     }
 }
 
-/// Step of the scheduler in the write order of the tables.
-const SCHEDULER_STEP: u8 = 2;
+/// True, in a rule, where the device can have schedulers: one stands in brackets. Old kernels
+/// print a bare `none` where it cannot, new ones have no such file.
+const HAS_CHOICE: &str = "ATTR{queue/scheduler}==\"*[[]*\"";
 
-/// The first scheduler of the winning list that the kernel can give.
+/// Finds the first scheduler of the winning list that the kernel can give.
 ///
-/// Modules are loaded before the list of offered schedulers is first looked at: udev reads it
-/// once and keeps what it read.
+/// A module is loaded where the scheduler is not offered. What it brings is not in the list that
+/// udev has read by then, so its folder in /sys/module is looked at.
 fn choose(text: &mut String, lists: &BTreeSet<&[Scheduler]>) {
-    let named = |list: &[Scheduler]| {
-        let names: Vec<&str> = list.iter().map(|s| s.name()).collect();
-        format!("ENV{{.SSDTUNE_SCHEDULERS}}==\"{}\"", names.join(" "))
-    };
+    if lists.is_empty() {
+        return;
+    }
+    text.push_str("\n# The scheduler: the first of the list that the kernel can give.\n");
+    let named: BTreeSet<Scheduler> = lists.iter().flat_map(|list| list.iter().copied()).collect();
+    for scheduler in named {
+        let can = format!("ENV{}=\"1\"", can(scheduler));
+        let Some(module) = scheduler.module() else {
+            let _ = writeln!(text, "{HAS_CHOICE}, {can}");
+            continue;
+        };
+        let _ = writeln!(
+            text,
+            "ENV{WANTED}==\"*{scheduler}*\", {HAS_CHOICE}, ATTR{{queue/scheduler}}!=\"*{scheduler}*\", IMPORT{{builtin}}=\"kmod load {module}\""
+        );
+        let _ = writeln!(
+            text,
+            "{HAS_CHOICE}, TEST==\"/sys/module/{}\", {can}",
+            module.replace('-', "_")
+        );
+        let _ = writeln!(text, "ATTR{{queue/scheduler}}==\"*{scheduler}*\", {can}");
+    }
     for list in lists {
-        for module in list.iter().filter_map(|s| s.module()) {
+        let names: Vec<&str> = list.iter().map(|s| s.name()).collect();
+        let names = names.join(" ");
+        for scheduler in list.iter().rev() {
             let _ = writeln!(
                 text,
-                "{}, TEST==\"queue/scheduler\", IMPORT{{builtin}}=\"kmod load {module}\"",
-                named(list)
+                "ENV{WANTED}==\"{names}\", ENV{}==\"1\", ENV{CHOSEN}=\"{scheduler}\"",
+                can(*scheduler)
             );
         }
     }
-    for list in lists {
-        for (index, scheduler) in list.iter().enumerate().rev() {
-            let offered = if index + 1 == list.len() {
-                String::new()
-            } else {
-                format!("ATTR{{queue/scheduler}}==\"*{scheduler}*\", ")
-            };
-            let _ = writeln!(text, "{}, {offered}{CHOSEN}=\"{scheduler}\"", named(list));
+}
+
+/// The variable that says that a scheduler can be had, in braces.
+fn can(scheduler: Scheduler) -> String {
+    format!("{{.SSDTUNE_CAN_{}}}", capitals(scheduler.name()))
+}
+
+/// The match that holds while a scheduler is in effect, or while it is not.
+///
+/// Each scheduler has a tunable that no other has. TEST looks anew, where ATTR has what was read
+/// first: a rule of the distribution may have looked at the scheduler and switched it since.
+fn in_effect(scheduler: Scheduler, holds: bool) -> String {
+    let (file, there) = match scheduler {
+        Scheduler::None => ("queue/iosched", false),
+        Scheduler::MqDeadline => ("queue/iosched/writes_starved", true),
+        Scheduler::Kyber => ("queue/iosched/read_lat_nsec", true),
+        Scheduler::Bfq => ("queue/iosched/low_latency", true),
+    };
+    let operator = if there == holds { "==" } else { "!=" };
+    format!("TEST{operator}\"{file}\"")
+}
+
+/// Where no rule's wish for a scheduler came to anything, tables count for the one in effect.
+fn adopt(text: &mut String, settings: &BTreeSet<Key>) {
+    let tables: BTreeSet<Scheduler> = settings.iter().filter_map(|(_, under)| *under).collect();
+    if tables.is_empty() {
+        return;
+    }
+    text.push_str("\n# A scheduler's table counts while it is in effect, and wins then.\n");
+    for scheduler in tables {
+        // Without a choice there are no tunables either, which is no `none` yet.
+        let choice = match scheduler {
+            Scheduler::None => format!("{HAS_CHOICE}, "),
+            _ => String::new(),
+        };
+        let _ = writeln!(
+            text,
+            "ENV{CHOSEN}==\"\", {choice}{}, ENV{CHOSEN}=\"{scheduler}\"",
+            in_effect(scheduler, true)
+        );
+    }
+}
+
+/// Queue attributes of the chosen scheduler's table win over the general ones.
+fn tables(text: &mut String, settings: &BTreeSet<Key>) {
+    for key @ (attribute, under) in settings {
+        if let Some(scheduler) = under
+            && attribute.place == Place::Queue
+        {
+            let own = variable(*key);
+            let _ = writeln!(
+                text,
+                "ENV{CHOSEN}==\"{scheduler}\", ENV{own}==\"?*\", ENV{}=\"$env{own}\"",
+                variable((attribute, None)),
+            );
         }
     }
 }
 
-/// Where no rule names a scheduler, tables of tunables count for the one that is active.
-fn adopt(text: &mut String, settings: &[(Option<Scheduler>, &'static Attribute)]) {
-    let tables: BTreeSet<Scheduler> = settings.iter().filter_map(|(under, _)| *under).collect();
-    for scheduler in tables {
+/// Limits raise read-ahead in passing: where no rule sets it, it stays, as apply leaves it.
+fn keep_read_ahead(text: &mut String, settings: &BTreeSet<Key>) {
+    let Some(ahead) = attributes::queue("read_ahead_kb") else {
+        return;
+    };
+    let own = variable((ahead, None));
+    let mut raising: Vec<&'static Attribute> = settings
+        .iter()
+        .map(|(attribute, _)| *attribute)
+        .filter(|attribute| attribute.resets.contains(&ahead.name))
+        .collect();
+    raising.dedup();
+    for (index, attribute) in raising.into_iter().enumerate() {
+        if index == 0 {
+            text.push_str(
+                "\n# Read-ahead as it is, where a write may raise it and no rule sets it.\n",
+            );
+        }
         let _ = writeln!(
             text,
-            "{CHOSEN}!=\"?*\", ATTR{{queue/scheduler}}==\"*[[]{scheduler}]*\", {CHOSEN}=\"{scheduler}\""
+            "ENV{}==\"?*\", ENV{own}==\"\", ENV{own}=\"$attr{{{}}}\"",
+            variable((attribute, None)),
+            ahead.path()
         );
     }
 }
@@ -97,65 +177,90 @@ fn switch(text: &mut String, lists: &BTreeSet<&[Scheduler]>) {
     for scheduler in all {
         let _ = writeln!(
             text,
-            "{CHOSEN}==\"{scheduler}\", ATTR{{queue/scheduler}}!=\"*[[]{scheduler}]*\", ENV{{.SSDTUNE_SWITCHED}}=\"1\", ATTR{{queue/scheduler}}=\"{scheduler}\""
+            "ENV{CHOSEN}==\"{scheduler}\", {}, ENV{{.SSDTUNE_SWITCHED}}=\"1\", ATTR{{queue/scheduler}}=\"{scheduler}\"",
+            in_effect(scheduler, false)
         );
     }
 }
 
-fn one(text: &mut String, rules: &[&DeviceRule], attribute: &'static Attribute) {
-    let own = variable(None, attribute);
-    let value = format!("$env{}", &own["ENV".len()..]);
-    match attribute.place {
-        Place::Iosched(scheduler) => {
-            let file = attribute.path();
-            let gate = format!("{CHOSEN}==\"{scheduler}\", {own}==\"?*\"");
-            if attribute.name == "async_depth" {
-                // Linux 7.0 moved it out of the scheduler's folder.
-                let _ = writeln!(text, "{gate}, TEST==\"{file}\", ATTR{{{file}}}=\"{value}\"");
+/// Writes settings.
+struct Writer<'a> {
+    rules: &'a [&'a DeviceRule],
+    /// Some rule may switch the scheduler.
+    switches: bool,
+}
+
+impl Writer<'_> {
+    fn one(&self, text: &mut String, attribute: &'static Attribute) {
+        let own = match attribute.place {
+            Place::Queue => variable((attribute, None)),
+            Place::Iosched(scheduler) => variable((attribute, Some(scheduler))),
+        };
+        let file = attribute.path();
+        match attribute.place {
+            Place::Iosched(scheduler) => {
+                let gate = format!("ENV{CHOSEN}==\"{scheduler}\", ENV{own}==\"?*\"");
+                if attribute.name == "async_depth" {
+                    // Linux 7.0 moved it out of the scheduler's folder.
+                    let moved = "queue/async_depth";
+                    let _ = writeln!(
+                        text,
+                        "{gate}, TEST==\"{file}\", ATTR{{{file}}}=\"$env{own}\""
+                    );
+                    let gate = format!("ENV{CHOSEN}==\"{scheduler}\", ");
+                    self.guarded(text, attribute, moved, &own, &gate);
+                } else {
+                    let _ = writeln!(text, "{gate}, ATTR{{{file}}}=\"$env{own}\"");
+                }
+            }
+            // Cheap, and raised by the writes before it: last, and always.
+            Place::Queue if attribute.name == "read_ahead_kb" => {
+                let _ = writeln!(text, "ENV{own}==\"?*\", ATTR{{{file}}}=\"$env{own}\"");
+            }
+            Place::Queue if self.switches && attribute.reset_by_scheduler_switch() => {
+                // A rule of the distribution may have read it before the switch reset it. It is
+                // not written where it cannot be read (throttling of writeback that is not built
+                // up), as the live plan does not.
                 let _ = writeln!(
                     text,
-                    "{gate}, TEST!=\"{file}\", TEST==\"queue/async_depth\", ATTR{{queue/async_depth}}=\"{value}\""
+                    "ENV{{.SSDTUNE_SWITCHED}}==\"1\", ENV{own}==\"?*\", ATTR{{{file}}}==\"?*\", ATTR{{{file}}}=\"$env{own}\""
                 );
-            } else {
-                let _ = writeln!(text, "{gate}, ATTR{{{file}}}=\"{value}\"");
+                self.guarded(
+                    text,
+                    attribute,
+                    &file,
+                    &own,
+                    "ENV{.SSDTUNE_SWITCHED}!=\"1\", ",
+                );
             }
+            Place::Queue => self.guarded(text, attribute, &file, &own, ""),
         }
-        // Cheap, and raised by the writes before it: last, and always.
-        Place::Queue if attribute.name == "read_ahead_kb" => {
-            let _ = writeln!(
-                text,
-                "{own}==\"?*\", ATTR{{{}}}=\"{value}\"",
-                attribute.path()
-            );
-        }
-        Place::Queue if attribute.reset_by_scheduler_switch() => {
-            // udev may have read the value before the switch reset it: no guard then.
-            let _ = writeln!(
-                text,
-                "{own}==\"?*\", ENV{{.SSDTUNE_SWITCHED}}==\"1\", ATTR{{{}}}=\"{value}\"",
-                attribute.path()
-            );
-            guarded(text, rules, attribute, "ENV{.SSDTUNE_SWITCHED}!=\"1\", ");
-        }
-        Place::Queue => guarded(text, rules, attribute, ""),
     }
-}
 
-/// One line per distinct value: a match takes no substitutions, and an unguarded write of a value
-/// that is there already would freeze the queue at every event.
-fn guarded(text: &mut String, rules: &[&DeviceRule], attribute: &'static Attribute, gate: &str) {
-    let own = variable(None, attribute);
-    let file = attribute.path();
-    let values: BTreeSet<&str> = rules
-        .iter()
-        .flat_map(|rule| &rule.settings)
-        .filter(|setting| setting.attribute == attribute)
-        .map(|setting| setting.value.value.0.as_str())
-        .collect();
-    for value in values {
-        let _ = writeln!(
-            text,
-            "{own}==\"{value}\", {gate}ATTR{{{file}}}!=\"{value}\", ATTR{{{file}}}=\"{value}\""
-        );
+    /// One line per distinct value: a match takes no substitutions, and an unguarded write of a
+    /// value that is there already would freeze the queue at every event.
+    fn guarded(
+        &self,
+        text: &mut String,
+        attribute: &'static Attribute,
+        file: &str,
+        own: &str,
+        gate: &str,
+    ) {
+        // By length first: numbers in their order.
+        let values: BTreeSet<(usize, &str)> = self
+            .rules
+            .iter()
+            .flat_map(|rule| &rule.settings)
+            .filter(|setting| setting.attribute == attribute)
+            .map(|setting| setting.value.value.0.as_str())
+            .map(|value| (value.len(), value))
+            .collect();
+        for (_, value) in values {
+            let _ = writeln!(
+                text,
+                "{gate}ENV{own}==\"{value}\", ATTR{{{file}}}!=\"{value}\", ATTR{{{file}}}=\"{value}\""
+            );
+        }
     }
 }
