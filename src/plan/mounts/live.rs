@@ -80,7 +80,9 @@ impl<'a> Remount<'a> {
         let Known::Known(option) = options::lookup(&self.mount.fstype, &token) else {
             return Way::FstabOnly;
         };
+        // Only what is changed now is ever changed back.
         if let Some(now) = &now
+            && option.live == Live::Yes
             && Self::unsaid(option, wish, now, &mounted)
         {
             let none = std::collections::BTreeSet::new();
