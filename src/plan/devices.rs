@@ -1,6 +1,6 @@
 //! Queues: which rules take a device, what they come to, and what the kernel makes of it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use super::context::Context;
 use super::forecast;
@@ -15,7 +15,7 @@ use crate::format::text::Text;
 use crate::knowledge::attributes::{self, Attribute, Expect, Limits, Place};
 use crate::knowledge::{Kernel, Scheduler, Value};
 use crate::state::merge::{Part, Wanted, Winner};
-use crate::state::{DeviceRule, Setting};
+use crate::state::{At, DeviceRule, Pattern, Setting};
 
 /// A rule that counts on this machine, and what it found there.
 pub(super) struct Rule<'a> {
@@ -56,9 +56,10 @@ pub(super) fn decide<'a>(
         return Vec::new();
     }
     let keys = record::device_keys(&cx.facts.devices);
+    let candidates = Candidates::new(&rules);
     let mut changes = Vec::new();
     for (name, device) in &cx.facts.devices {
-        let taking = taking(&mut rules, name, device);
+        let taking = taking(&mut rules, &candidates, name, device);
         let untaken = taking.is_empty();
         let key = &keys[name.as_str()];
         let dropped = cx.record.queues.get(key);
@@ -80,9 +81,15 @@ pub(super) fn decide<'a>(
 }
 
 /// The rules that take a device, in their order, each with the part that concerns it.
-fn taking<'a>(rules: &mut [Rule<'a>], name: &'a str, device: &Device) -> Vec<Part<'a>> {
+fn taking<'a>(
+    rules: &mut [Rule<'a>],
+    candidates: &Candidates<'a>,
+    name: &'a str,
+    device: &Device,
+) -> Vec<Part<'a>> {
     let mut taking = Vec::new();
-    for rule in rules {
+    for index in candidates.of(name, device) {
+        let rule = &mut rules[index];
         match rule.matcher.takes(name, device) {
             Taken::Yes => {}
             Taken::No => continue,
@@ -105,6 +112,58 @@ fn taking<'a>(rules: &mut [Rule<'a>], name: &'a str, device: &Device) -> Vec<Par
         });
     }
     taking
+}
+
+/// The rules so ordered that a device meets few of those that name another outright.
+struct Candidates<'a> {
+    by_name: HashMap<&'a str, Vec<usize>>,
+    by_serial: HashMap<&'a str, Vec<usize>>,
+    others: Vec<usize>,
+}
+
+impl<'a> Candidates<'a> {
+    fn new(rules: &[Rule<'a>]) -> Self {
+        let mut found = Self {
+            by_name: HashMap::new(),
+            by_serial: HashMap::new(),
+            others: Vec::new(),
+        };
+        let literal = |list: &[At<Pattern>]| {
+            !list.is_empty() && list.iter().all(|pattern| pattern.value.literal)
+        };
+        for (index, rule) in rules.iter().enumerate() {
+            let select = &rule.rule.select;
+            let (map, list) = if literal(&select.serial) {
+                (&mut found.by_serial, &select.serial)
+            } else if literal(&select.name) {
+                (&mut found.by_name, &select.name)
+            } else {
+                found.others.push(index);
+                continue;
+            };
+            for at in list {
+                map.entry(at.value.text.as_str()).or_default().push(index);
+            }
+        }
+        found
+    }
+
+    /// The rules that may take a device, in their order.
+    fn of(&self, name: &str, device: &Device) -> Vec<usize> {
+        let serial = device.serial.as_ref().map(Text::as_bytes);
+        let serial = serial.and_then(|serial| std::str::from_utf8(serial).ok());
+        let mut all = self.others.clone();
+        all.extend(self.by_name.get(name).into_iter().flatten());
+        all.extend(
+            serial
+                .and_then(|serial| self.by_serial.get(serial))
+                .into_iter()
+                .flatten(),
+        );
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
 }
 
 struct Decided {
