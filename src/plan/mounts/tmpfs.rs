@@ -65,7 +65,7 @@ fn not_mounted(
     target: &str,
 ) -> Option<Pending> {
     let entry = fstab.entry(line).filter(|e| *e.fstype() == *b"tmpfs")?;
-    let by_hand = mount_options::split(&entry.options()).any(|option| option == b"noauto");
+    let by_hand = mount_options::split(entry.options()).any(|option| option == b"noauto");
     let mounted = cx.layers.mount_at(target.as_bytes());
     let changes = out
         .changes
