@@ -1,5 +1,6 @@
 //! The line of a mount point, or why there is none to edit.
 
+use std::collections::HashMap;
 use std::fmt;
 
 use super::{Entry, Fstab, Kind, Line, Reason, canonical};
@@ -16,6 +17,35 @@ impl Fstab {
             .iter()
             .filter(|line| self.is_about(line, &wanted))
             .collect()
+    }
+
+    /// The same of all mount points at once: who asks for many of them looks them up here.
+    pub fn by_target(&self) -> HashMap<Vec<u8>, Vec<&Line>> {
+        let mut found: HashMap<Vec<u8>, Vec<&Line>> = HashMap::new();
+        for line in &self.lines {
+            match line.kind {
+                Kind::Entry(_) => {
+                    if let Some(entry) = self.entry(line).filter(Entry::is_mount) {
+                        let target = entry.target().into_owned();
+                        found.entry(target).or_default().push(line);
+                    }
+                }
+                Kind::Bad {
+                    target: Some(span), ..
+                } => {
+                    // Readers may differ in what they decode: as written counts too.
+                    let raw = span.of(&self.bytes);
+                    let decoded = canonical(&octal::decode(raw)).into_owned();
+                    let written = canonical(raw).into_owned();
+                    if written != decoded {
+                        found.entry(written).or_default().push(line);
+                    }
+                    found.entry(decoded).or_default().push(line);
+                }
+                _ => {}
+            }
+        }
+        found
     }
 
     /// The one entry for a mount point that may be edited.

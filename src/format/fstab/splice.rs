@@ -1,9 +1,9 @@
 //! Making changes: splices, checked by reading the result back.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use super::line::{LONGEST, has_ambiguous_escape};
-use super::{Edit, EditError, Fields, Fstab, Kind, Line, NewEntry, Span};
+use super::{Edit, EditError, Fields, Fstab, Kind, Line, NewEntry, Span, canonical};
 use crate::format::{mount_options, mount_options::Refusal, octal};
 
 impl Fstab {
@@ -61,63 +61,22 @@ impl Fstab {
                 _ => out.extend_from_slice(whole.of(&self.bytes)),
             }
         }
+        let known = match appended[..] {
+            [] => HashMap::new(),
+            _ => self.by_target(),
+        };
+        let is_crlf = self.is_crlf();
         for entry in &appended {
-            let mut rivals = self.entries_for(&entry.target).into_iter();
+            let rivals = known.get(&*canonical(&entry.target));
+            let mut rivals = rivals.into_iter().flatten();
             if let Some(line) = rivals.find(|line| !matches!(changes.get(&line.number), Some(None)))
             {
                 return Err(EditError::Exists { line: line.number });
             }
-            self.append(entry, &mut out)?;
+            append(entry, is_crlf, &mut out)?;
         }
         self.check(&out, &changes, &appended)?;
         Ok(out)
-    }
-
-    /// Adds one line, after ending the last one where it has no end.
-    fn append(&self, entry: &NewEntry, out: &mut Vec<u8>) -> Result<(), EditError> {
-        let refuse = |field, why| {
-            Err(EditError::Refused {
-                line: None,
-                field,
-                why,
-            })
-        };
-        for (field, text) in (1..).zip([&entry.source, &entry.target, &entry.fstype]) {
-            if text.is_empty() {
-                return refuse(field, Refusal::Empty);
-            }
-            if text.iter().any(|byte| matches!(byte, b'\0' | b'\r')) {
-                return refuse(field, Refusal::Control);
-            }
-        }
-        if entry.source.starts_with(b"#") {
-            return refuse(1, Refusal::Comment);
-        }
-        if !entry.target.starts_with(b"/") && entry.target != b"none" {
-            return refuse(2, Refusal::Relative);
-        }
-        let list = checked(&entry.options, None)?;
-        let line_end: &[u8] = if self.is_crlf() { b"\r\n" } else { b"\n" };
-        if !out.is_empty() && !out.ends_with(b"\n") {
-            // A carriage return at the end of the file is half of a line end already.
-            out.extend_from_slice(if out.ends_with(b"\r") {
-                b"\n"
-            } else {
-                line_end
-            });
-        }
-        let from = out.len();
-        for field in [&entry.source, &entry.target, &entry.fstype] {
-            out.extend_from_slice(&octal::encode(field));
-            out.push(b' ');
-        }
-        out.extend_from_slice(list);
-        out.extend_from_slice(format!(" {} {}", entry.freq, entry.passno).as_bytes());
-        out.extend_from_slice(line_end);
-        if out.len() - from - 1 > LONGEST {
-            return Err(EditError::TooLong { line: None });
-        }
-        Ok(())
     }
 
     /// Whether most lines end in CR LF.
@@ -203,6 +162,53 @@ impl Fstab {
             }
         }
     }
+}
+
+/// Adds one line, after ending the last one where it has no end.
+fn append(entry: &NewEntry, is_crlf: bool, out: &mut Vec<u8>) -> Result<(), EditError> {
+    let refuse = |field, why| {
+        Err(EditError::Refused {
+            line: None,
+            field,
+            why,
+        })
+    };
+    for (field, text) in (1..).zip([&entry.source, &entry.target, &entry.fstype]) {
+        if text.is_empty() {
+            return refuse(field, Refusal::Empty);
+        }
+        if text.iter().any(|byte| matches!(byte, b'\0' | b'\r')) {
+            return refuse(field, Refusal::Control);
+        }
+    }
+    if entry.source.starts_with(b"#") {
+        return refuse(1, Refusal::Comment);
+    }
+    if !entry.target.starts_with(b"/") && entry.target != b"none" {
+        return refuse(2, Refusal::Relative);
+    }
+    let list = checked(&entry.options, None)?;
+    let line_end: &[u8] = if is_crlf { b"\r\n" } else { b"\n" };
+    if !out.is_empty() && !out.ends_with(b"\n") {
+        // A carriage return at the end of the file is half of a line end already.
+        out.extend_from_slice(if out.ends_with(b"\r") {
+            b"\n"
+        } else {
+            line_end
+        });
+    }
+    let from = out.len();
+    for field in [&entry.source, &entry.target, &entry.fstype] {
+        out.extend_from_slice(&octal::encode(field));
+        out.push(b' ');
+    }
+    out.extend_from_slice(list);
+    out.extend_from_slice(format!(" {} {}", entry.freq, entry.passno).as_bytes());
+    out.extend_from_slice(line_end);
+    if out.len() - from - 1 > LONGEST {
+        return Err(EditError::TooLong { line: None });
+    }
+    Ok(())
 }
 
 /// Writes a line with other options; where it has none, after field 3 and one blank.

@@ -3,8 +3,7 @@
 use std::cell::OnceCell;
 use std::collections::HashMap;
 
-use crate::format::fstab::{Fstab, Kind, Line, canonical};
-use crate::format::octal;
+use crate::format::fstab::{Fstab, Line};
 
 /// An index over an fstab: made once, each question is then cheap.
 pub(super) struct Lines<'f> {
@@ -16,34 +15,9 @@ pub(super) struct Lines<'f> {
 impl<'f> Lines<'f> {
     /// Indexes a file.
     pub fn new(fstab: &'f Fstab) -> Self {
-        let mut by_target: HashMap<Vec<u8>, Vec<&Line>> = HashMap::new();
-        for line in fstab.lines() {
-            match line.kind {
-                Kind::Entry(_) => {
-                    if let Some(entry) = fstab.entry(line).filter(|entry| entry.is_mount()) {
-                        let target = entry.target().into_owned();
-                        by_target.entry(target).or_default().push(line);
-                    }
-                }
-                Kind::Bad {
-                    target: Some(span), ..
-                } => {
-                    // Readers may differ in what they decode: as written counts too.
-                    let raw = span.of(fstab.bytes());
-                    let decoded = octal::decode(raw);
-                    let decoded = canonical(&decoded).into_owned();
-                    let written = canonical(raw).into_owned();
-                    if written != decoded {
-                        by_target.entry(written).or_default().push(line);
-                    }
-                    by_target.entry(decoded).or_default().push(line);
-                }
-                _ => {}
-            }
-        }
         Self {
             fstab,
-            by_target,
+            by_target: fstab.by_target(),
             disabled: OnceCell::new(),
         }
     }

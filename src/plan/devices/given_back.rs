@@ -1,4 +1,4 @@
-//! Settings of the record that nobody asks for any more, and what they go back to.
+//! Settings that nobody asks for any more: what they go back to.
 
 use std::collections::BTreeMap;
 
