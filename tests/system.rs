@@ -356,7 +356,7 @@ fn a_node_is_held_until_it_is_released_and_waited_for() {
         let start = Instant::now();
         let error = system.perform(&lock).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::WouldBlock);
-        assert!(start.elapsed() < Duration::from_secs(7));
+        assert!(start.elapsed() < Duration::from_secs(60));
     });
 }
 

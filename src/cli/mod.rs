@@ -19,7 +19,7 @@ use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-pub use exit::Exit;
+pub use exit::{Exit, HELP as EXIT_STATUSES};
 
 /// Keep a machine's storage set-up in a file: plan, apply, roll back
 #[derive(Debug, Parser)]

@@ -297,7 +297,8 @@ impl World {
     }
 }
 
-fn walk(world: &mut BTreeMap<String, String>, folder: &Path) {
+/// All files below a folder, with owner, mode and attributes; folders themselves are passed over.
+pub fn walk(world: &mut BTreeMap<String, String>, folder: &Path) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         match entry.file_type().unwrap().is_dir() {
             true => walk(world, &entry.path()),

@@ -18,6 +18,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, unshare};
 
+pub mod bench;
 pub mod machine;
 
 /// Runs a test in a mount namespace of its own, with a tmpfs as its working folder; whatever it

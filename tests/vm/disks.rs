@@ -13,14 +13,14 @@ const DISKS: &[Disk] = &[
 ];
 
 const WANTED: &[(&str, &str)] = &[
-    ("SSD0001 scheduler", "[mq-deadline]"),
-    ("SSD0001 nr_requests", "64"),
+    ("SSD0001 scheduler", "mq-deadline"),
+    ("SSD0001 nr_requests", "48"),
     ("SSD0001 read_ahead_kb", "64"),
     ("SSD0002 nr_requests", "16"),
     ("SSD0002 read_ahead_kb", "16"),
-    ("HDD0001 scheduler", "[bfq]"),
+    ("HDD0001 scheduler", "bfq"),
     ("HDD0001 read_ahead_kb", "1024"),
-    ("USB0001 scheduler", "[mq-deadline]"),
+    ("USB0001 scheduler", "mq-deadline"),
     ("USB0001 read_ahead_kb", "32"),
     ("VIRTIO0001 nr_requests", "32"),
 ];
@@ -57,7 +57,7 @@ pub fn each_disk_has_its_own_values_in_any_order(suite: &str) {
         2,
         "queues-plugged",
         &[
-            ("HOT0001 scheduler", "[bfq]"),
+            ("HOT0001 scheduler", "bfq"),
             ("HOT0001 read_ahead_kb", "512"),
             ("zram0 read_ahead_kb", "8"),
         ],

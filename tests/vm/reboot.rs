@@ -13,13 +13,13 @@ const DISKS: &[Disk] = &[
 
 /// What the state file asks for, as the kernel shows it.
 const WANTED: &[(&str, &str)] = &[
-    ("NVME0001 scheduler", "[bfq]"),
+    ("NVME0001 scheduler", "bfq"),
     ("NVME0001 iosched/slice_idle", "0"),
     ("NVME0001 read_ahead_kb", "256"),
-    ("SSD0001 scheduler", "[mq-deadline]"),
-    ("SSD0001 nr_requests", "64"),
+    ("SSD0001 scheduler", "mq-deadline"),
+    ("SSD0001 nr_requests", "48"),
     ("SSD0001 iosched/fifo_batch", "1"),
-    ("HDD0001 scheduler", "[bfq]"),
+    ("HDD0001 scheduler", "bfq"),
     ("HDD0001 read_ahead_kb", "1024"),
 ];
 

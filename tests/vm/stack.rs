@@ -12,12 +12,12 @@ const DISKS: &[Disk] = &[
 ];
 
 const WANTED: &[(&str, &str)] = &[
-    ("MIRROR1 scheduler", "[bfq]"),
+    ("MIRROR1 scheduler", "bfq"),
     ("MIRROR1 iosched/slice_idle", "0"),
-    ("MIRROR2 scheduler", "[bfq]"),
+    ("MIRROR2 scheduler", "bfq"),
     ("MIRROR2 iosched/slice_idle", "0"),
     ("crypt read_ahead_kb", "2048"),
-    ("XFS1 scheduler", "[mq-deadline]"),
+    ("XFS1 scheduler", "mq-deadline"),
     ("XFS1 nr_requests", "96"),
     ("XFS1 read_ahead_kb", "512"),
 ];

@@ -185,7 +185,7 @@ fn big_files_take_linear_time() {
         .collect();
     assert!(fstab.edited(&edits).is_ok());
     assert!(
-        start.elapsed() < Duration::from_secs(5),
+        start.elapsed() < Duration::from_secs(60),
         "{:?}",
         start.elapsed()
     );

@@ -6,11 +6,12 @@ use super::lines::Lines;
 use super::wishes::{Rules, Wish};
 use super::{Context, Deciding, Outcome, line, option};
 use crate::format::fstab::{Edit, Fstab, Kind, NewEntry};
+use crate::format::mount_options;
 use crate::format::octal;
 use crate::format::text::Text;
 use crate::plan::notices::Notices;
 use crate::plan::record::Record;
-use crate::plan::{LineChange, MountChange, OptionChange, When};
+use crate::plan::{LineChange, MountChange, OptionChange, Pending, When};
 use crate::state::{At, TmpfsRule};
 
 /// All options of a rule, as they are written: those it lists, then mode and size.
@@ -42,6 +43,8 @@ pub(super) fn add<'a>(
         let origin = Some(cx.place(rule.target.origin));
         if let Some(line) = lines.about(target.as_bytes()).first() {
             another_type(lines.fstab(), line, target, origin, deciding.notices);
+            out.pending
+                .extend(not_mounted(cx, lines.fstab(), line, out, target));
             continue;
         }
         if unit_in_the_way(cx, target, origin, deciding.notices) {
@@ -51,6 +54,36 @@ pub(super) fn add<'a>(
             new_line(cx, rules, target, deciding, out);
         }
     }
+}
+
+/// What a line that is there waits for: systemd mounts it at the next boot, and nothing before.
+fn not_mounted(
+    cx: &Context<'_>,
+    fstab: &Fstab,
+    line: &crate::format::fstab::Line,
+    out: &Outcome,
+    target: &str,
+) -> Option<Pending> {
+    let entry = fstab.entry(line).filter(|e| *e.fstype() == *b"tmpfs")?;
+    let by_hand = mount_options::split(entry.options()).any(|option| option == b"noauto");
+    let mounted = cx.layers.mount_at(target.as_bytes());
+    let changes = out
+        .changes
+        .iter()
+        .any(|change| change.target.as_bytes() == target.as_bytes());
+    let unit = cx.facts.units.get(target);
+    let in_the_way = unit.is_some_and(|unit| (unit.masked || unit.overrides_fstab) && !unit.ours);
+    let waits = !(cx.facts.offline
+        || by_hand
+        || in_the_way
+        || changes
+        || mounted.is_some_and(|mount| mount.fstype == "tmpfs"));
+    waits.then(|| Pending {
+        target: Text::from(target),
+        option: "tmpfs".to_owned(),
+        now: None,
+        why: "nothing is mounted there yet".to_owned(),
+    })
 }
 
 /// A line of another type is not turned into a tmpfs; one that readers read differently was
