@@ -15,6 +15,8 @@ mod support;
 mod drift;
 #[path = "live/history.rs"]
 mod history;
+#[path = "live/interrupted.rs"]
+mod interrupted;
 #[path = "live/mounts.rs"]
 mod mounts;
 #[path = "live/recipe.rs"]

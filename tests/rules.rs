@@ -202,9 +202,14 @@ fn same_now_and_at_boot(state: &DesiredState, facts: &Facts, text: &str) {
     let settings = rules.iter().flat_map(|rule| &rule.settings);
     let mut keys: BTreeSet<String> = settings.map(|setting| setting.attribute.key()).collect();
     keys.extend(["scheduler", "read_ahead_kb"].map(str::to_owned));
+    // An error of many devices names the first of them.
+    let refused = |name: &str| {
+        let mut texts = plan.errors.iter().map(|error| &error.text);
+        texts.any(|text| text.contains(&format!("`{name}`")) || text.contains(" more"))
+    };
     for (name, device) in &facts.devices {
         // Nobody hears of hidden paths.
-        if device.hidden || plan.errors.iter().any(|error| error.name == *name) {
+        if device.hidden || refused(name) {
             continue;
         }
         let taken = rules

@@ -2,6 +2,7 @@
 
 use std::io;
 
+use super::KEPT;
 use super::files::sweep;
 use crate::facts::Facts;
 use crate::snapshot::{Kind, Phase, Store};
@@ -11,7 +12,8 @@ use crate::system::System;
 /// their leftovers away and marks them undone. Returns what could not be cleared.
 ///
 /// # Errors
-/// A mark that could not be made, or a store that cannot be read.
+/// A mark that could not be made, old snapshots that could not be removed, or a store that cannot
+/// be read.
 pub fn close(
     system: &mut dyn System,
     store: &Store,
@@ -20,6 +22,7 @@ pub fn close(
 ) -> io::Result<Vec<String>> {
     let said = sweep(system, store, facts);
     mark_from(system, store, to, u32::MAX)?;
+    store.prune(system, KEPT)?;
     Ok(said)
 }
 

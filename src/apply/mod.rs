@@ -14,7 +14,7 @@ mod undo;
 use crate::facts::{Facts, Scope};
 use crate::plan::{Notice, Plan};
 use crate::rollback::touched;
-use crate::snapshot::{Snapshot, Store};
+use crate::snapshot::{Snapshot, Store, var_is_there};
 use crate::system::System;
 
 pub use close::close;
@@ -83,6 +83,13 @@ pub fn run(
         return Err(Failure::Stale(format!(
             "{what} changed since the plan was made: look at a new plan first"
         )));
+    }
+    if !var_is_there(&facts) {
+        return Err(Failure::Untouched(
+            "fstab has a filesystem for `/var`, or for a folder below it, that is not mounted: \
+             mount it first, or the snapshot is out of sight after the next boot"
+                .to_owned(),
+        ));
     }
     let warnings = files::sweep(system, store, &facts);
     // A setting that the record gives back is not in it any more once that is committed.

@@ -75,7 +75,10 @@ pub fn run(args: &Args, common: &Common) -> Result<Exit, Error> {
 
 fn copy(path: &Path, args: &Args, store: &Store, common: &Common) -> Result<Exit, Error> {
     let copy = PathBuf::from(path);
-    let bytes = fs_err::read(&copy).map_err(|error| Error::usage(error.to_string()))?;
+    let bytes = std::fs::read(&copy).map_err(|error| {
+        let why = super::load::plain(&error);
+        Error::usage(format!("copy of fstab `{}`: {why}", copy.display()))
+    })?;
     let keys = |_: &[u8]| Vec::new();
     let state = DesiredState::default();
     let scope = scoped(Scope::of(&state, &keys), common);

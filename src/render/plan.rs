@@ -6,7 +6,7 @@ mod mounts;
 use super::diff;
 use super::style::{ADD, CHANGE, ERROR, QUIET, REMOVE, TITLE, paint};
 use super::words::{WIDTH, count, masked, visible, width, wrap};
-use crate::plan::{FileEdit, LineChange, Notice, Plan, When, record, rules};
+use crate::plan::{FileEdit, LineChange, Notice, Plan, SettingChange, When, record, rules};
 
 /// How much is shown.
 #[derive(Debug, Clone, Copy, Default)]
@@ -256,10 +256,9 @@ fn paragraph(page: &mut String, lead: &str, text: &str) {
     }
 }
 
-/// `12 changes: 11 now and at every boot, 1 at next boot; 2 side effects.`
-fn summary(plan: &Plan) -> String {
-    let mut numbers = [0usize; 3];
-    let mut side_effects = 0;
+/// Changes now and at every boot, now, at the next boot.
+fn numbers(plan: &Plan) -> [usize; 3] {
+    let mut numbers = [0; 3];
     let mut note = |when: When| {
         numbers[match when {
             When::NowAndBoot => 0,
@@ -281,13 +280,37 @@ fn summary(plan: &Plan) -> String {
             }
         }
     }
-    for setting in plan.devices.iter().flat_map(|change| &change.settings) {
-        if setting.side_effect {
-            side_effects += 1;
-        } else {
-            note(setting.when);
-        }
+    for setting in settings(plan).filter(|row| !row.side_effect) {
+        note(setting.when);
     }
+    numbers
+}
+
+fn settings(plan: &Plan) -> impl Iterator<Item = &SettingChange> {
+    plan.devices.iter().flat_map(|change| &change.settings)
+}
+
+/// How many changes a plan has, side effects not counted.
+pub fn changes(plan: &Plan) -> usize {
+    numbers(plan).iter().sum()
+}
+
+/// What the page of a plan ends with that has not been carried out.
+const NOT_YET: &str = "Nothing is changed yet.\n";
+
+/// The page of a plan whose last word is another than that nothing is changed yet.
+pub fn page_ending(plan: &Plan, detail: Detail, last: &str) -> String {
+    let page = page(plan, detail);
+    match page.rfind(NOT_YET) {
+        Some(at) => [&page[..at], last, &page[at + NOT_YET.len()..]].concat(),
+        None => page,
+    }
+}
+
+/// `12 changes: 11 now and at every boot, 1 at next boot; 2 side effects.`
+fn summary(plan: &Plan) -> String {
+    let numbers = numbers(plan);
+    let side_effects = settings(plan).filter(|row| row.side_effect).count();
     let total: usize = numbers.iter().sum();
     let names = ["now and at every boot", "now", "at next boot"];
     let parts: Vec<String> = numbers
@@ -309,7 +332,7 @@ fn summary(plan: &Plan) -> String {
         text.push_str(".\n");
     }
     match plan.errors.len() {
-        0 => text.push_str("Nothing is changed yet.\n"),
+        0 => text.push_str(NOT_YET),
         errors => text.push_str(&format!(
             "{} must be mended first: nothing can be applied.\n",
             count(errors, "error")

@@ -113,22 +113,6 @@ impl Store {
         Ok(snapshot)
     }
 
-    /// The newest; unfinished ones do not count.
-    ///
-    /// # Errors
-    /// Where it is there and cannot be read.
-    pub fn latest(&self) -> Result<Option<Snapshot>, Error> {
-        self.find(self.numbers()?.into_iter().rev(), |_| true)
-    }
-
-    /// The oldest, whose "before" is what `rollback --original` leads to.
-    ///
-    /// # Errors
-    /// Where it is there and cannot be read.
-    pub fn first(&self) -> Result<Option<Snapshot>, Error> {
-        self.find(self.numbers()?.into_iter(), |_| true)
-    }
-
     /// The newest that somebody has to finish or to undo.
     ///
     /// What a later rollback took back is not among them, though a crash right after it may have
@@ -138,14 +122,24 @@ impl Store {
     /// Where a newer one cannot be read, so that it cannot be told.
     pub fn interrupted(&self) -> Result<Option<Snapshot>, Error> {
         let mut taken_back = u32::MAX;
-        let newest_first = self.numbers()?.into_iter().rev();
-        self.find(newest_first, |snapshot| match snapshot.kind {
-            Kind::Rollback { to: Some(to) } if snapshot.phase == Phase::Applied => {
-                taken_back = taken_back.min(to);
-                false
+        for number in self.numbers()?.into_iter().rev() {
+            let snapshot = match self.read(number) {
+                Ok(snapshot) => snapshot,
+                // Missing: another ssdtune has pruned it meanwhile.
+                Err(Error::Unfinished(_) | Error::Missing(_)) => continue,
+                Err(error) => return Err(error),
+            };
+            match snapshot.kind {
+                Kind::Rollback { to: Some(to) } if snapshot.phase == Phase::Applied => {
+                    taken_back = taken_back.min(to);
+                }
+                _ if !snapshot.phase.is_final() && number < taken_back => {
+                    return Ok(Some(snapshot));
+                }
+                _ => {}
             }
-            _ => !snapshot.phase.is_final() && snapshot.number < taken_back,
-        })
+        }
+        Ok(None)
     }
 
     /// The number of the next snapshot: above all that are there, and above all copies of fstab in
@@ -160,23 +154,6 @@ impl Store {
             path: SNAPSHOTS.to_owned(),
             why: format!("there is none above {highest}: move what has that number away"),
         })
-    }
-
-    /// The first of these whose phase is wanted, and that is finished.
-    fn find(
-        &self,
-        numbers: impl Iterator<Item = u32>,
-        mut wanted: impl FnMut(&Snapshot) -> bool,
-    ) -> Result<Option<Snapshot>, Error> {
-        for number in numbers {
-            match self.read(number) {
-                Ok(snapshot) if wanted(&snapshot) => return Ok(Some(snapshot)),
-                // Missing: another ssdtune has pruned it meanwhile.
-                Ok(_) | Err(Error::Unfinished(_) | Error::Missing(_)) => {}
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(None)
     }
 
     /// The numbers of names `PREFIXnumber` in a folder, in order.

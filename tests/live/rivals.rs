@@ -12,6 +12,7 @@ use ssdtune::snapshot::{Kind, Snapshot, Store};
 use ssdtune::state::{Source, parse};
 use ssdtune::system::{Effect, Live, System, clock};
 
+use crate::support::bench;
 use crate::support::machine::alone;
 
 /// The real machine, on which somebody edits fstab just before one of our effects.
@@ -159,5 +160,69 @@ fn w04_a_plan_that_is_stale_is_refused() {
             other => panic!("{other:?}"),
         }
         machine.world().is(&before);
+    });
+}
+
+#[test]
+fn a_filesystem_that_goes_away_meanwhile_and_a_value_that_does_are_noticed() {
+    alone(|machine| {
+        let Some(disk) = machine.disk("ext4", MsFlags::empty(), "") else {
+            return;
+        };
+        let target = disk.target.display();
+        let fstab = format!("{} {target} ext4 defaults 0 2\n", disk.node.display());
+        fs::write("/etc/fstab", &fstab).unwrap();
+        let state = bench::state(&format!(
+            "[[mount]]\nmatch.target = \"{target}\"\noptions = [\"noatime\"]\n\
+             [[device]]\nmatch.name = \"{}\"\nscheduler = \"mq-deadline\"\nread_ahead_kb = 64\n",
+            disk.name
+        ));
+        let store = Store::open("/");
+        let before = machine.world();
+        let read_ahead = format!("/sys/block/{}/queue/read_ahead_kb", disk.name);
+
+        // Somebody, a change event of udev say, writes after the commit.
+        let mut rival = Rival {
+            live: Live::new("/"),
+            before: |effect: &Effect| {
+                if *effect == Effect::Settle {
+                    fs::write(&read_ahead, "32").unwrap();
+                }
+            },
+        };
+        match bench::apply(&mut rival, &store, &state) {
+            Err(Failure::Undone { cause, .. }) => assert_eq!(
+                cause,
+                format!(
+                    "after the commit, `{}`: read_ahead_kb reads back 32, not 64",
+                    disk.name
+                )
+            ),
+            // The last settle of the undo was followed by the same write.
+            Err(Failure::Incomplete { left, .. }) => {
+                assert!(left[0].contains("read_ahead_kb is 32"), "{left:?}");
+                machine.ssdtune(&["rollback", "--yes"]).ends(0);
+            }
+            other => panic!("{other:?}"),
+        }
+        machine.world().of_the_user().is(&before);
+
+        // The filesystem is unmounted between two writes.
+        let mut rival = Rival {
+            live: Live::new("/"),
+            before: |effect: &Effect| {
+                if matches!(effect, Effect::SetAttribute { .. }) {
+                    let _ = nix::mount::umount(&disk.target);
+                }
+            },
+        };
+        match bench::apply(&mut rival, &store, &state) {
+            Err(Failure::Undone { cause, .. }) => {
+                assert_eq!(cause, format!("`{target}` is not mounted any more"))
+            }
+            other => panic!("{other:?}"),
+        }
+        machine.mount(&disk.node, &disk.target, "ext4", MsFlags::empty(), "");
+        machine.world().of_the_user().is(&before);
     });
 }

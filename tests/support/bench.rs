@@ -1,5 +1,7 @@
 //! Applies and rollbacks without the command line, on any system.
 
+#![allow(clippy::panic, reason = "a test fails by panicking")]
+
 use ssdtune::apply::{self, Failure, Report};
 use ssdtune::facts::{Facts, Scope};
 use ssdtune::plan::{self, Only, Plan, record};

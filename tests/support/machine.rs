@@ -65,7 +65,11 @@ pub fn alone<F: FnOnce(&Machine)>(test: F) {
 
 /// The machine that the process is on.
 pub struct Machine {
+    /// Images of disks.
+    images: PathBuf,
+    /// The mounted disk that holds everything else, and it.
     folder: PathBuf,
+    own: RefCell<Vec<Loop>>,
     mounts: RefCell<Vec<PathBuf>>,
     loops: RefCell<Vec<Loop>>,
     count: Cell<u32>,
@@ -130,16 +134,25 @@ impl Machine {
     fn new() -> Option<Self> {
         let private = MsFlags::MS_REC | MsFlags::MS_PRIVATE;
         mount(NONE, "/", NONE, private, NONE).unwrap();
-        let folder = tempfile::Builder::new()
-            .prefix("ssdtune-live-")
-            .tempdir_in("/var/tmp")
+        // Images in memory: a test syncs some hundred times.
+        let mut builder = tempfile::Builder::new();
+        let builder = builder.prefix("ssdtune-live-");
+        let images = builder
+            .tempdir_in("/dev/shm")
+            .or_else(|_| builder.tempdir_in("/var/tmp"))
             .unwrap();
+        let images = images.keep();
         let machine = Self {
-            folder: folder.keep(),
+            folder: images.join("disk"),
+            images,
             mounts: RefCell::default(),
             loops: RefCell::default(),
+            own: RefCell::default(),
             count: Cell::new(0),
         };
+        let disk = Loop::formatted(&machine.images, 512, "ext4")?;
+        machine.mount(&disk.node, &machine.folder, "ext4", MsFlags::empty(), "");
+        machine.own.borrow_mut().push(disk);
         for name in ["upper", "work", "lib", "run"] {
             fs::create_dir(machine.at(name)).unwrap();
         }
@@ -178,7 +191,7 @@ impl Machine {
             "btrfs" => 128,
             _ => 32,
         };
-        let device = Loop::formatted(&self.folder, size, fstype)?;
+        let device = Loop::formatted(&self.images, size, fstype)?;
         self.count.set(self.count.get() + 1);
         let target = self.at(&format!("{fstype}-{}", self.count.get()));
         self.mount(&device.node, &target, fstype, flags, options);
@@ -252,7 +265,8 @@ impl Drop for Machine {
             }
         }
         self.loops.borrow_mut().clear();
-        let _ = fs::remove_dir_all(&self.folder);
+        self.own.borrow_mut().clear();
+        let _ = fs::remove_dir_all(&self.images);
     }
 }
 

@@ -179,13 +179,10 @@ fn a_snapshot_that_is_there_is_never_overwritten() {
 #[test]
 fn phases_are_durable_and_the_newest_open_one_is_found() {
     let mut machine = Machine::new();
-    assert!(machine.store.latest().unwrap().is_none());
     assert!(machine.store.interrupted().unwrap().is_none());
     machine.create(1, Phase::Applied);
     machine.create(2, Phase::Committing);
     machine.create(3, Phase::Undone);
-    assert_eq!(machine.store.latest().unwrap().unwrap().number, 3);
-    assert_eq!(machine.store.first().unwrap().unwrap().number, 1);
     let open = machine.store.interrupted().unwrap().unwrap();
     assert_eq!((open.number, open.phase), (2, Phase::Committing));
 }
@@ -236,7 +233,6 @@ fn what_cannot_be_read_is_reported() {
     );
     assert!(matches!(machine.store.read(7), Err(Error::Missing(7))));
     // 6 is unfinished and does not count; 5 might be anything.
-    assert!(machine.store.latest().is_err());
     assert!(machine.store.interrupted().is_err());
 }
 
@@ -261,6 +257,68 @@ fn pruning_keeps_the_first_the_newest_and_what_is_open() {
     let gone = machine.store.prune(&mut machine.system, 0).unwrap();
     assert_eq!(gone, [5]);
     assert_eq!(machine.store.numbers().unwrap(), [1, 3, 6]);
+}
+
+#[test]
+fn pruning_keeps_the_rollback_without_which_the_first_would_stand() {
+    let mut machine = Machine::new();
+    for number in 1..=6 {
+        let kind = match number {
+            2 => Kind::Rollback { to: Some(1) },
+            _ => Kind::Apply,
+        };
+        let mut snapshot = machine.snapshot(number);
+        snapshot.kind = kind;
+        snapshot.phase = Phase::Applied;
+        machine
+            .store
+            .create(&mut machine.system, &snapshot)
+            .unwrap();
+    }
+    let gone = machine.store.prune(&mut machine.system, 2).unwrap();
+    assert_eq!(gone, [3, 4]);
+    let list = machine.store.list().unwrap();
+    let left: Vec<_> = list
+        .into_iter()
+        .map(|entry| entry.snapshot.unwrap())
+        .collect();
+    let standing: Vec<_> = crate::snapshot::standing(&left)
+        .iter()
+        .map(|s| s.number)
+        .collect();
+    assert_eq!(standing, [5, 6]);
+}
+
+#[test]
+fn what_a_later_rollback_took_back_is_not_open() {
+    let mut machine = Machine::new();
+    machine.create(1, Phase::Applied);
+    machine.create(2, Phase::Live);
+    let mut back = machine.snapshot(3);
+    back.kind = Kind::Rollback { to: Some(2) };
+    machine.store.create(&mut machine.system, &back).unwrap();
+    let open = machine.store.interrupted().unwrap().unwrap();
+    assert_eq!(open.number, 3, "the rollback itself");
+    let store = machine.store.clone();
+    store
+        .mark(&mut machine.system, &mut back, Phase::Applied)
+        .unwrap();
+    assert!(machine.store.interrupted().unwrap().is_none());
+}
+
+#[test]
+fn an_unfinished_snapshot_takes_its_copy_of_fstab_with_it() {
+    let mut machine = Machine::new();
+    machine.create(1, Phase::Applied);
+    machine.create(2, Phase::Applied);
+    for number in [1, 2] {
+        let manifest = format!("var/lib/ssdtune/snapshots/{number}/manifest.json");
+        fs::remove_file(machine.at(&manifest)).unwrap();
+    }
+    fs::write(machine.at("etc/fstab.bak-2"), "edited by hand").unwrap();
+    machine.store.prune(&mut machine.system, 5).unwrap();
+    assert_eq!(machine.store.numbers().unwrap(), Vec::<u32>::new());
+    assert_eq!(machine.backups(), [2]);
 }
 
 #[test]
