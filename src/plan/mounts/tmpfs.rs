@@ -159,6 +159,18 @@ fn new_line<'a>(
     .concat();
     let fstab = Fstab::parse(blank);
     let Some((line, entry)) = fstab.entries().next() else {
+        let at = cx
+            .state
+            .tmpfs
+            .iter()
+            .find(|rule| rule.target.value == target);
+        deciding.notices.error(
+            target,
+            format!(
+                "the line of fstab for `{target}` would be longer than 4095 bytes, of which systemd reads no more"
+            ),
+            at.map(|rule| cx.place(rule.target.origin)),
+        );
         return;
     };
     let (mut wishes, matched) = rules.of_line(cx, &entry, target);
