@@ -186,7 +186,10 @@ fn failed(failure: Failure, common: &Common) -> Result<Exit, Error> {
     };
     output::error(&failure.to_string());
     for line in &left {
-        output::say(&format!("  not put back: {line}"));
+        output::say(&format!(
+            "  not put back: {}",
+            crate::render::words::visible(line)
+        ));
     }
     match exit {
         Exit::RolledBack => output::say("Everything was put back as it was."),

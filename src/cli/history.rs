@@ -5,7 +5,7 @@ use crate::render::diff;
 use crate::render::plan::{Detail, page_ending};
 use crate::rollback::standing;
 use crate::snapshot::{Snapshot, Store};
-use crate::system::Live;
+use crate::system::{Live, read_file};
 
 /// List the snapshots; show, compare or prune them
 #[derive(Debug, clap::Args)]
@@ -103,11 +103,9 @@ fn shown(snapshot: &Snapshot, common: &Common) -> String {
 fn compared(snapshot: &Snapshot, common: &Common) -> Result<String, Error> {
     let mut page = String::new();
     for edit in &snapshot.plan.files {
-        let path = common
-            .root()
-            .join(edit.resolved.to_string().trim_start_matches('/'));
-        let now = match fs_err::read(&path) {
-            Ok(bytes) => bytes,
+        // As apply reads it: following no link, waiting for no pipe.
+        let now = match read_file(&common.root(), &edit.resolved) {
+            Ok(image) => image.map(|image| image.bytes.0).unwrap_or_default(),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
             Err(error) => return Err(Error::failed(error.to_string())),
         };

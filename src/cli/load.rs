@@ -1,6 +1,7 @@
 //! State files from the arguments, and the facts that they ask for.
 
 use std::fs::Metadata;
+use std::io::Read as _;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -135,6 +136,20 @@ fn read(path: &Path) -> Result<(Source, Option<String>), Error> {
     Ok((source, distrust(path, &meta)))
 }
 
+/// A file whole, if it has no more than so many bytes: a device may have no end.
+pub fn bounded(path: &Path, most: usize) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let file = std::fs::File::open(path)?;
+    file.take(most as u64 + 1).read_to_end(&mut bytes)?;
+    if bytes.len() > most {
+        return Err(std::io::Error::new(
+            std::io::ErrorKind::FileTooLarge,
+            format!("it is larger than {} MiB", most >> 20),
+        ));
+    }
+    Ok(bytes)
+}
+
 /// The usual errors in plain words.
 pub fn plain(error: &std::io::Error) -> String {
     match error.kind() {
@@ -179,7 +194,8 @@ pub fn facts(file: Option<&Path>, scope: &Scope<'_>, common: &Common) -> Result<
     let Some(path) = file else {
         return Ok(gather(&common.root(), scope));
     };
-    let bytes = std::fs::read(path).map_err(|error| {
+    // It may be a pipe from the machine itself, and what comes out of that may have no end.
+    let bytes = bounded(path, crate::facts::LARGEST_FACTS).map_err(|error| {
         Error::usage(format!(
             "facts file `{}`: {}",
             path.display(),
@@ -187,4 +203,17 @@ pub fn facts(file: Option<&Path>, scope: &Scope<'_>, common: &Common) -> Result<
         ))
     })?;
     Facts::read(&bytes).map_err(|why| Error::usage(format!("`{}`: {why}", path.display())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_without_an_end_is_refused() {
+        let error = bounded(Path::new("/dev/zero"), 1 << 20).unwrap_err();
+        assert_eq!(error.to_string(), "it is larger than 1 MiB");
+        let own = bounded(Path::new("/proc/self/comm"), 1 << 20).unwrap();
+        assert!(!own.is_empty());
+    }
 }

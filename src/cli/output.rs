@@ -8,6 +8,7 @@ use anstream::{AutoStream, ColorChoice};
 
 use super::Error;
 use crate::render::style::{ERROR, paint};
+use crate::render::words::visible;
 
 /// Prints a page to stdout, without styles where they do not belong.
 pub fn page(text: &str) -> Result<(), Error> {
@@ -40,14 +41,21 @@ pub fn say(text: &str) {
 
 /// Says what went wrong.
 pub fn error(message: &str) {
-    say(&format!("{}: {message}", paint(ERROR, "error")));
+    say(&format!("{}: {}", paint(ERROR, "error"), plain(message)));
+}
+
+/// A message may quote what others wrote (a name, a key of a file): it must not steer the terminal.
+fn plain(message: &str) -> String {
+    let lines: Vec<String> = message.split('\n').map(visible).collect();
+    lines.join("\n")
 }
 
 /// Says what went wrong without harm.
 pub fn warning(message: &str) {
     say(&format!(
-        "{}: {message}",
-        paint(crate::render::style::CHANGE, "warning")
+        "{}: {}",
+        paint(crate::render::style::CHANGE, "warning"),
+        plain(message)
     ));
 }
 
@@ -56,5 +64,18 @@ fn finish(result: std::io::Result<()>) -> Result<(), Error> {
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
         Err(error) => Err(Error::failed(format!("stdout: {error}"))),
         Ok(()) => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::plain;
+
+    #[test]
+    fn a_message_does_not_steer_the_terminal() {
+        assert_eq!(
+            plain("unknown field `\u{1b}[2J\u{202e}x`\nline 2"),
+            "unknown field `\\u{1b}[2J\\u{202e}x`\nline 2"
+        );
     }
 }

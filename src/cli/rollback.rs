@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Common, Error, Exit, carry_out};
+use super::{Common, Error, Exit, carry_out, load};
 use crate::facts::{Scope, gather};
 use crate::plan::Plan;
 use crate::rollback::{self, To};
@@ -36,6 +36,9 @@ pub struct Args {
     #[arg(short, long)]
     yes: bool,
 }
+
+/// A copy of fstab larger than this is none.
+const LARGEST: usize = 16 << 20;
 
 pub fn run(args: &Args, common: &Common) -> Result<Exit, Error> {
     carry_out::need_root("rollback")?;
@@ -75,10 +78,17 @@ pub fn run(args: &Args, common: &Common) -> Result<Exit, Error> {
 
 fn copy(path: &Path, args: &Args, store: &Store, common: &Common) -> Result<Exit, Error> {
     let copy = PathBuf::from(path);
-    let bytes = std::fs::read(&copy).map_err(|error| {
-        let why = super::load::plain(&error);
+    let unread = |error: std::io::Error| {
+        let why = load::plain(&error);
         Error::usage(format!("copy of fstab `{}`: {why}", copy.display()))
-    })?;
+    };
+    if !copy.metadata().map_err(unread)?.is_file() {
+        return Err(Error::usage(format!(
+            "copy of fstab `{}`: it is no regular file",
+            copy.display()
+        )));
+    }
+    let bytes = load::bounded(&copy, LARGEST).map_err(unread)?;
     let keys = |_: &[u8]| Vec::new();
     let state = DesiredState::default();
     let scope = scoped(Scope::of(&state, &keys), common);

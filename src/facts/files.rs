@@ -8,7 +8,7 @@ use std::os::fd::AsFd;
 
 use super::mounts::mount_of;
 use super::read::{self, Failure, LARGEST, Reader, words};
-use super::{File, Image, Mount, Obstacle};
+use super::{File, Image, InTheWay, Mount, Obstacle};
 use crate::format::text::Text;
 
 /// Links that a path may go through, as the kernel has it (path_resolution(7)).
@@ -53,6 +53,21 @@ pub(super) fn file(reader: &mut Reader, mounts: &[Mount], path: &[u8]) -> File {
     }
     surroundings(reader, mounts, &resolution.path, &mut file);
     file
+}
+
+/// What keeps a path from being a plain directory; none where it is one, or is not there yet.
+pub(super) fn in_the_way(reader: &Reader, path: &[u8]) -> Option<InTheWay> {
+    let resolution = resolve(reader, path);
+    match resolution.found {
+        Ok(stat) if FileType::from_raw_mode(stat.st_mode) != FileType::Directory => {
+            Some(InTheWay::NotADirectory)
+        }
+        Err(Errno::NOTDIR) => Some(InTheWay::NotADirectory),
+        Ok(_) | Err(Errno::NOENT) if !resolution.passed.is_empty() => {
+            Some(InTheWay::Link(Text::from(&resolution.path[..])))
+        }
+        _ => None,
+    }
 }
 
 /// Walks a path part by part, links included, inside the root.
@@ -416,5 +431,23 @@ mod tests {
             rustix::fs::ioctl_setflags(&opened, before).unwrap();
             assert_eq!(obstacles, [Obstacle::Immutable], "{}", path.display());
         }
+    }
+
+    #[test]
+    fn a_tmpfs_needs_a_plain_directory_or_nothing() {
+        let root = fake::root(&[
+            ("var/tmp/", ""),
+            ("run/", ""),
+            ("var/run", "-> ../run"),
+            ("var/file", "x"),
+        ]);
+        let reader = Reader::new(root.path()).unwrap();
+        let found = |path: &str| in_the_way(&reader, path.as_bytes());
+        assert_eq!(found("/var/tmp"), None);
+        assert_eq!(found("/var/new/deep"), None);
+        assert_eq!(found("/var/file"), Some(InTheWay::NotADirectory));
+        assert_eq!(found("/var/file/x"), Some(InTheWay::NotADirectory));
+        assert_eq!(found("/var/run"), Some(InTheWay::Link("/run".into())));
+        assert_eq!(found("/var/run/x"), Some(InTheWay::Link("/run/x".into())));
     }
 }

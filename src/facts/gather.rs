@@ -54,6 +54,12 @@ pub fn gather(root: &Path, scope: &Scope<'_>) -> Facts {
     let targets = targets(scope, &fstab);
     let targets = targets.iter().map(|target| &**target);
     facts.units = units::units(reader, targets.clone());
+    if let Some((state, _)) = scope.wanted {
+        let asked = state.tmpfs.iter().map(|rule| &rule.target.value);
+        facts.in_the_way = asked
+            .filter_map(|path| Some((path.clone(), files::in_the_way(reader, path.as_bytes())?)))
+            .collect();
+    }
     facts.trim_timer = units::trim_timer(reader);
     let asks_for_devices = scope.asks_for_devices(&recorded);
     if scope.live {

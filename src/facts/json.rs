@@ -5,7 +5,7 @@ use serde::Deserialize;
 use super::{Facts, VERSION};
 
 /// Facts of the largest machines are a few MiB.
-const LARGEST: usize = 64 << 20;
+pub const LARGEST: usize = 64 << 20;
 
 impl Facts {
     /// The facts as JSON, indented, keys in a fixed order, with a newline at the end.

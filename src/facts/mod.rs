@@ -26,6 +26,7 @@ mod units;
 mod views;
 
 pub use gather::{FSTAB, RECORD, RULES, file, gather};
+pub use json::LARGEST as LARGEST_FACTS;
 pub use scope::{RecordKeys, Recorded, Scope};
 pub use units::{MASKS, mount_unit};
 
@@ -90,6 +91,9 @@ pub struct Facts {
     pub record: File,
     /// Unit files that decide over a mount point, by mount point.
     pub units: BTreeMap<String, Unit>,
+    /// What stands where a tmpfs is asked for and is no plain directory, by mount point.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub in_the_way: BTreeMap<String, InTheWay>,
     /// Bytes in use on each tmpfs whose size a rule may change, by mount point.
     pub tmpfs_used_kb: BTreeMap<String, u64>,
     /// True where fstrim.timer is enabled.
@@ -98,6 +102,17 @@ pub struct Facts {
     pub rivals: Vec<Rival>,
     /// What could not be read, and why.
     pub unread: Vec<Unread>,
+}
+
+/// Why nothing can be mounted at a place, or not under that name.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "docgen", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum InTheWay {
+    /// It, or a part of the path to it, is a link: this is the same place without links.
+    Link(Text),
+    /// It, or a part of the path to it, is something else than a directory.
+    NotADirectory,
 }
 
 /// Whether the running kernel could load a scheduler.

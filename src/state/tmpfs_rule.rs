@@ -68,6 +68,40 @@ const NEEDED: &[&str] = &[
     "/sys", "/usr", "/var", "/var/lib",
 ];
 
+/// Directories of which that is true of all that is in them too.
+const NEEDED_BELOW: &[&str] = &[
+    "/bin",
+    "/boot",
+    "/etc",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/nix",
+    "/proc",
+    "/sbin",
+    "/sys",
+    "/usr/bin",
+    "/usr/lib",
+    "/usr/lib32",
+    "/usr/lib64",
+    "/usr/libexec",
+    "/usr/sbin",
+    "/var/lib/dpkg",
+    "/var/lib/rpm",
+    "/var/lib/ssdtune",
+];
+
+/// True where an empty directory in that place leaves a machine that does not start, or of which
+/// nobody knows any more what is installed and how to put it back.
+fn needed(text: &str) -> bool {
+    let text = text.trim_end_matches('/');
+    NEEDED.contains(&text)
+        || NEEDED_BELOW.iter().any(|top| {
+            text.strip_prefix(top)
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        })
+}
+
 /// A mount point as it will be written to fstab: absolute, in the kernel's spelling.
 fn target(text: &str) -> Result<(), Refused> {
     check_characters(text)?;
@@ -77,7 +111,7 @@ fn target(text: &str) -> Result<(), Refused> {
             "write the directory from the root: \"/tmp\"",
         ));
     }
-    if NEEDED.contains(&text.trim_end_matches('/')) || text.bytes().all(|byte| byte == b'/') {
+    if needed(text) || text.bytes().all(|byte| byte == b'/') {
         return Err(Refused::new(
             format!(
                 "a tmpfs on {} would hide what the machine boots from",
@@ -182,6 +216,9 @@ mod tests {
             "/var/cache/apt archives",
             "/dev/shm",
             "/run",
+            "/usr/local/tmp",
+            "/var/lib/machines",
+            "/library",
         ] {
             assert_eq!(target(text), Ok(()), "{text}");
         }
@@ -197,6 +234,10 @@ mod tests {
             "/var/../etc",
             "/usr",
             "/etc/",
+            "/etc/udev",
+            "/usr/lib",
+            "/lib/modules",
+            "/var/lib/ssdtune/snapshots",
             "/tmp\n",
             "/t*",
             "/tmp\\040x",

@@ -52,8 +52,11 @@ pub(super) fn obstacles(file: &File, notices: &mut Notices) {
     for obstacle in &file.obstacles {
         let text = match obstacle {
             Obstacle::Immutable => {
+                let place = file.resolved.as_path();
+                let folder = place.parent().unwrap_or(place).display();
                 format!(
-                    "`{path}` is immutable: run `chattr -i -a {path}` first, if you know who set it"
+                    "`{path}` or its folder is immutable: `lsattr -d {folder} {}` shows which; take it off with `chattr -i -a` first, if you know who set it",
+                    file.resolved
                 )
             }
             Obstacle::MountPoint => format!(

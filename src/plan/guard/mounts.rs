@@ -10,6 +10,86 @@ use crate::plan::context::Context;
 use crate::plan::mounts::Wish;
 use crate::plan::notices::Notices;
 
+/// Directories that hold what every start of the machine runs.
+const RUN_FROM: &[&[u8]] = &[
+    b"/",
+    b"/bin",
+    b"/lib",
+    b"/lib32",
+    b"/lib64",
+    b"/nix",
+    b"/nix/store",
+    b"/sbin",
+    b"/usr",
+    b"/usr/bin",
+    b"/usr/lib",
+    b"/usr/lib32",
+    b"/usr/lib64",
+    b"/usr/libexec",
+    b"/usr/sbin",
+];
+
+/// Refuses what would keep the machine from starting: it is known before the first boot fails.
+pub(in crate::plan) fn boots(
+    cx: &Context<'_>,
+    target: &Text,
+    source: &[u8],
+    list: &[u8],
+    wishes: &[Wish<'_>],
+    notices: &mut Notices,
+) {
+    let last = mount_options::split(list)
+        .filter(|item| *item == b"exec" || stops_programs(item))
+        .last();
+    let no_program = RUN_FROM.contains(&target.as_bytes()) && last.is_some_and(stops_programs);
+    let device = source.starts_with(b"/dev/")
+        || [
+            &b"UUID="[..],
+            b"LABEL=",
+            b"PARTUUID=",
+            b"PARTLABEL=",
+            b"ID=",
+        ]
+        .iter()
+        .any(|tag| source.starts_with(tag));
+    for wish in wishes {
+        let Some(token) = wish.token.as_deref() else {
+            continue;
+        };
+        let key = token.split_once('=').map_or(token, |(key, _)| key);
+        let text = if no_program && stops_programs(token.as_bytes()) {
+            let implied = if key == "noexec" {
+                ""
+            } else {
+                " implies noexec and"
+            };
+            format!(
+                "`{token}` on `{target}`{implied} lets no program start from there: the machine would stop working at once, and not boot again"
+            )
+        } else if device && matches!(key, "bind" | "rbind") {
+            format!(
+                "`{token}` is for a directory that is shown elsewhere, and `{target}` is on a disk: it would not be mounted any more, and the boot would stop there"
+            )
+        } else if device && matches!(key, "offset" | "sizelimit") {
+            format!(
+                "`{token}` is for a filesystem inside a file, and `{target}` is on a disk: it would not be mounted any more, and the boot would stop there"
+            )
+        } else {
+            continue;
+        };
+        notices.error(
+            target.to_string(),
+            text,
+            wish.origin.map(|origin| cx.place(origin)),
+        );
+    }
+}
+
+/// True for `noexec`, and what mount(8) takes for it.
+fn stops_programs(item: &[u8]) -> bool {
+    matches!(item, b"noexec" | b"user" | b"users") || item.starts_with(b"user=")
+}
+
 /// Looks at a line as it will be.
 pub(in crate::plan) fn line(
     cx: &Context<'_>,

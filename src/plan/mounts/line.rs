@@ -105,6 +105,8 @@ pub(super) fn decide(
     {
         return None;
     }
+    let source = subject.entry.source();
+    crate::plan::guard::mounts::boots(cx, target, &source, &after, wishes, notices);
     crate::plan::guard::mounts::line(cx, target, &fstype, &after, wishes, mounted, notices);
     line_notices(cx, line, wishes, edited, notices);
     let change = (!rows.is_empty()).then(|| MountChange {

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use super::lines::Lines;
 use super::wishes::{Rules, Wish};
 use super::{Context, Deciding, Outcome, line, option};
+use crate::facts::InTheWay;
 use crate::format::fstab::{Edit, Fstab, Kind, NewEntry};
 use crate::format::mount_options;
 use crate::format::octal;
@@ -47,7 +48,9 @@ pub(super) fn add<'a>(
                 .extend(not_mounted(cx, lines.fstab(), line, out, target));
             continue;
         }
-        if unit_in_the_way(cx, target, origin, deciding.notices) {
+        if unit_in_the_way(cx, target, origin.clone(), deciding.notices)
+            || no_directory(cx, target, origin, deciding.notices)
+        {
             continue;
         }
         if cx.only.files() {
@@ -112,6 +115,27 @@ fn another_type(
     );
 }
 
+/// systemd cannot mount over a file, and a mount that fails stops the boot; what is mounted over a
+/// link has another name afterwards, under which nobody would find it.
+fn no_directory(
+    cx: &Context<'_>,
+    target: &str,
+    origin: Option<String>,
+    notices: &mut Notices,
+) -> bool {
+    let text = match cx.facts.in_the_way.get(target) {
+        None => return false,
+        Some(InTheWay::Link(to)) => {
+            format!("`{target}` leads through a link to `{to}`: write that name")
+        }
+        Some(InTheWay::NotADirectory) => format!(
+            "`{target}` is no directory, and nothing can be mounted there: the boot would stop at that"
+        ),
+    };
+    notices.error(target, text, origin);
+    true
+}
+
 /// A masked unit disables the fstab line too; a unit file of the administrator's wins over it.
 pub(super) fn unit_in_the_way(
     cx: &Context<'_>,
@@ -159,6 +183,18 @@ fn new_line<'a>(
     .concat();
     let fstab = Fstab::parse(blank);
     let Some((line, entry)) = fstab.entries().next() else {
+        let at = cx
+            .state
+            .tmpfs
+            .iter()
+            .find(|rule| rule.target.value == target);
+        deciding.notices.error(
+            target,
+            format!(
+                "the line of fstab for `{target}` would be longer than 4095 bytes, of which systemd reads no more"
+            ),
+            at.map(|rule| cx.place(rule.target.origin)),
+        );
         return;
     };
     let (mut wishes, matched) = rules.of_line(cx, &entry, target);
