@@ -211,9 +211,7 @@ fn failed(failure: Failure, common: &Common) -> Result<Exit, Error> {
 
 /// An apply that was cut off comes first: its changes stand half-way.
 pub fn no_interrupted(store: &Store) -> Result<(), Error> {
-    let interrupted = store
-        .interrupted()
-        .map_err(|error| Error::failed(error.to_string()))?;
+    let interrupted = store.interrupted().map_err(|error| unreadable(&error))?;
     match interrupted {
         None => Ok(()),
         Some(snapshot) => Err(Error::failed(format!(
@@ -242,8 +240,19 @@ pub fn snapshots(store: &Store) -> Result<Vec<Snapshot>, Error> {
         match entry.snapshot {
             Ok(snapshot) => snapshots.push(snapshot),
             Err(StoreError::Unfinished(_)) => {}
-            Err(error) => return Err(Error::failed(error.to_string())),
+            Err(error) => return Err(unreadable(&error)),
         }
     }
     Ok(snapshots)
+}
+
+/// A snapshot that cannot be read, and what to do about it.
+pub fn unreadable(error: &StoreError) -> Error {
+    let advice = match error {
+        StoreError::Malformed { .. } => {
+            "; move its folder out of the way to go on with the others, and see /etc/fstab.bak-* for fstab as it was"
+        }
+        _ => "",
+    };
+    Error::failed(format!("{error}{advice}"))
 }

@@ -4,6 +4,7 @@ use super::{Common, Error, Exit, carry_out, output};
 use crate::render::diff;
 use crate::render::plan::{Detail, page_ending};
 use crate::rollback::standing;
+use crate::snapshot::store::Error as StoreError;
 use crate::snapshot::{Snapshot, Store};
 use crate::system::{Live, read_file};
 
@@ -47,7 +48,18 @@ pub fn run(args: &Args, common: &Common) -> Result<Exit, Error> {
     let store = Store::open(common.root());
     match &args.verb {
         None => {
-            let snapshots = carry_out::snapshots(&store)?;
+            let mut snapshots = Vec::new();
+            for entry in store
+                .list()
+                .map_err(|error| carry_out::unreadable(&error))?
+            {
+                match entry.snapshot {
+                    Ok(snapshot) => snapshots.push(snapshot),
+                    Err(StoreError::Unfinished(_)) => {}
+                    // The others are worth seeing all the same.
+                    Err(error) => output::warning(&carry_out::unreadable(&error).message),
+                }
+            }
             if common.json {
                 output::json(&snapshots)?;
             } else {

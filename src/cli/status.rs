@@ -7,6 +7,7 @@ use serde_json::json;
 use super::{Common, Error, Exit, load, output};
 use crate::render::plan::{Detail, page_ending};
 use crate::snapshot::Store;
+use crate::snapshot::store::Error as StoreError;
 
 /// Say whether the machine is what the state says
 #[derive(Debug, clap::Args)]
@@ -28,7 +29,14 @@ pub fn run(args: &Args, common: &Common) -> Result<Exit, Error> {
     let scope = load::scope(&state, common);
     let facts = load::facts(None, &scope, common)?;
     let plan = crate::plan::plan(&state, &facts, common.only());
-    let interrupted = Store::open(common.root()).interrupted().ok().flatten();
+    // Whoever is not root cannot look into the snapshots, and need not.
+    let interrupted = match Store::open(common.root()).interrupted() {
+        Ok(interrupted) => interrupted,
+        Err(error @ StoreError::Malformed { .. }) => {
+            return Err(super::carry_out::unreadable(&error));
+        }
+        Err(_) => None,
+    };
     let exit = if interrupted.is_some() || !plan.is_empty() || !plan.errors.is_empty() {
         Exit::Pending
     } else if plan.pending.is_empty() {

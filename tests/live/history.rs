@@ -250,3 +250,36 @@ fn a_setting_that_is_dropped_returns_to_what_was_first_found() {
         machine.world().of_the_user().is(&worlds[3]);
     });
 }
+
+#[test]
+fn a_damaged_snapshot_is_told_and_hides_no_other() {
+    alone(|machine| {
+        let size = |size| {
+            machine.state(&format!(
+                "[[tmpfs]]\ntarget = \"/tmp\"\nsize = \"{size}\"\nmode = \"1777\"\n"
+            ))
+        };
+        machine.ssdtune(&["apply", "--yes", &size("1g")]).ends(0);
+        machine.ssdtune(&["apply", "--yes", &size("2g")]).ends(0);
+        let folder = "/var/lib/ssdtune/snapshots/1";
+        fs::write(format!("{folder}/manifest.json"), "{").unwrap();
+        machine
+            .ssdtune(&["history"])
+            .ends(0)
+            .shows("   2  ")
+            .says("move its folder out of the way");
+        for verb in [&["status"][..], &["rollback", "--yes"]] {
+            let state = size("2g");
+            let mut arguments = verb.to_vec();
+            if verb[0] == "status" {
+                arguments.push(&state);
+            }
+            machine
+                .ssdtune(&arguments)
+                .ends(1)
+                .says("move its folder out of the way");
+        }
+        fs::rename(folder, "/var/lib/ssdtune/damaged").unwrap();
+        machine.ssdtune(&["rollback", "--yes"]).ends(0);
+    });
+}
