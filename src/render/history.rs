@@ -28,13 +28,17 @@ pub fn list(snapshots: &[Snapshot], standing: &[u32]) -> String {
             _ => "interrupted",
         };
         let line = format!(
-            "{:>4}  {}  {what:<24} {:<12} {}",
+            "{:>4}  {}  {what:<27}  {}",
             snapshot.number,
             snapshot.at.format("%Y-%m-%d %H:%M:%S UTC"),
             changes(&snapshot.plan),
-            paint(QUIET, state)
         );
-        page.push_str(line.trim_end());
+        if state.is_empty() {
+            page.push_str(&line);
+        } else {
+            // The changes fill up to `100 changes`.
+            page.push_str(&format!("{line:<71}  {}", paint(QUIET, state)));
+        }
         page.push('\n');
     }
     page
