@@ -23,7 +23,14 @@ pub fn page(plan: &Plan, detail: Detail) -> String {
     if plan.is_empty() && plan.errors.is_empty() {
         notices(&mut page, plan, detail);
         pending(&mut page, plan);
-        page.push_str("\nNothing to change: the machine is as the state says.\n");
+        page.push_str(if !plan.pending.is_empty() {
+            "\nNothing to change: only the next boot is awaited.\n"
+        } else if plan.state.is_empty() {
+            // A rollback follows no state file.
+            "\nNothing to change: the machine is as it was then.\n"
+        } else {
+            "\nNothing to change: the machine is as the state says.\n"
+        });
         page.push_str(&untold(plan, detail));
         return page;
     }
@@ -62,7 +69,10 @@ pub fn page(plan: &Plan, detail: Detail) -> String {
 }
 
 fn head(plan: &Plan) -> String {
-    let mut head = visible(&plan.host);
+    let mut head = match plan.host.as_str() {
+        "" => "a system without a name".to_owned(),
+        host => visible(host),
+    };
     if plan.kernel.is_empty() {
         // Of an offline system no kernel runs.
         head.push_str(", not running");
@@ -171,9 +181,11 @@ fn file(page: &mut String, edit: &FileEdit, detail: Detail) {
         } else {
             "what ssdtune first found".to_owned()
         };
-        line.push_str("   ");
-        line.push_str(&paint(QUIET, &about));
-        page.push_str(line.trim_end());
+        if !about.is_empty() {
+            line.push_str("   ");
+            line.push_str(&paint(QUIET, &about));
+        }
+        page.push_str(&line);
         page.push('\n');
         return;
     }
