@@ -2,7 +2,7 @@
 
 use super::{Common, Error, Exit, carry_out, output};
 use crate::render::diff;
-use crate::render::plan::{Detail, page};
+use crate::render::plan::{Detail, page_ending};
 use crate::rollback::standing;
 use crate::snapshot::{Snapshot, Store};
 use crate::system::Live;
@@ -96,12 +96,8 @@ fn shown(snapshot: &Snapshot, common: &Common) -> String {
         verbose: common.verbose,
         diff: true,
     };
-    let mut page = crate::render::history::heading(snapshot) + &page(&snapshot.plan, detail);
     // A snapshot tells what was done.
-    if let Some(at) = page.find("Nothing is changed yet.\n") {
-        page.truncate(at);
-    }
-    page
+    crate::render::history::heading(snapshot) + &page_ending(&snapshot.plan, detail, "")
 }
 
 fn compared(snapshot: &Snapshot, common: &Common) -> Result<String, Error> {

@@ -136,7 +136,7 @@ fn read(path: &Path) -> Result<(Source, Option<String>), Error> {
 }
 
 /// The usual errors in plain words.
-fn plain(error: &std::io::Error) -> String {
+pub fn plain(error: &std::io::Error) -> String {
     match error.kind() {
         std::io::ErrorKind::NotFound => "there is no such file".to_owned(),
         std::io::ErrorKind::PermissionDenied => "it may not be read".to_owned(),

@@ -14,7 +14,7 @@ use crate::state::DesiredState;
 #[command(after_help = "\
 A rollback is a plan like any other: it is shown, asked about and verified, and
 can itself be rolled back. Lines of fstab that somebody else changed since stay
-as they are; where both changed the same lines, it stops: see --force.
+as they are.
 
 Examples:
   sudo ssdtune rollback                    undo the last apply
@@ -75,14 +75,15 @@ pub fn run(args: &Args, common: &Common) -> Result<Exit, Error> {
 
 fn copy(path: &Path, args: &Args, store: &Store, common: &Common) -> Result<Exit, Error> {
     let copy = PathBuf::from(path);
-    let bytes = fs_err::read(&copy).map_err(|error| {
+    let bytes = std::fs::read(&copy).map_err(|error| {
         Error::usage(if error.kind() == std::io::ErrorKind::NotFound {
             format!(
                 "`{}` is neither a snapshot's number nor a file: `ssdtune history` lists the snapshots",
-                crate::render::words::visible(&copy.to_string_lossy())
+                copy.display()
             )
         } else {
-            error.to_string()
+            let why = super::load::plain(&error);
+            format!("copy of fstab `{}`: {why}", copy.display())
         })
     })?;
     let keys = |_: &[u8]| Vec::new();

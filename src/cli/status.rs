@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde_json::json;
 
 use super::{Common, Error, Exit, load, output};
-use crate::render::plan::{Detail, page};
+use crate::render::plan::{Detail, page_ending};
 use crate::snapshot::Store;
 
 /// Say whether the machine is what the state says
@@ -59,13 +59,12 @@ pub fn run(args: &Args, common: &Common) -> Result<Exit, Error> {
             verbose: common.verbose,
             diff: false,
         };
-        let mut page = page(&plan, detail);
         // Nobody is about to change anything.
-        if let Some(at) = page.rfind("Nothing is changed yet.\n") {
-            page.truncate(at);
-            page.push_str("`ssdtune apply` makes it so.\n");
-        }
-        output::page(&page)?;
+        output::page(&page_ending(
+            &plan,
+            detail,
+            "`ssdtune apply` makes it so.\n",
+        ))?;
         super::plan::unread(&facts, common);
     }
     Ok(exit)

@@ -2,7 +2,6 @@
 
 use super::style::{QUIET, paint};
 use super::words::{count, visible};
-use crate::plan::Plan;
 use crate::snapshot::{Kind, Phase, Snapshot};
 
 /// A line a snapshot, oldest first; those that still stand are marked.
@@ -28,31 +27,21 @@ pub fn list(snapshots: &[Snapshot], standing: &[u32]) -> String {
             _ => "interrupted",
         };
         let line = format!(
-            "{:>4}  {}  {what:<27}  {}",
+            "{:>4}  {}  {what:<27}  {:<11}",
             snapshot.number,
             snapshot.at.format("%Y-%m-%d %H:%M:%S UTC"),
-            changes(&snapshot.plan),
+            count(super::plan::changes(&snapshot.plan), "change"),
         );
-        if state.is_empty() {
-            page.push_str(&line);
-        } else {
-            // The changes fill up to `100 changes`.
-            page.push_str(&format!("{line:<71}  {}", paint(QUIET, state)));
+        page.push_str(line.trim_end());
+        if !state.is_empty() {
+            // The columns of a line that goes on.
+            let gap = line.chars().count() - line.trim_end().chars().count() + 1;
+            page.push_str(&" ".repeat(gap));
+            page.push_str(&paint(QUIET, state));
         }
         page.push('\n');
     }
     page
-}
-
-fn changes(plan: &Plan) -> String {
-    let options: usize = plan.mounts.iter().map(|change| change.options.len()).sum();
-    let settings: usize = plan
-        .devices
-        .iter()
-        .flat_map(|change| &change.settings)
-        .filter(|row| !row.side_effect)
-        .count();
-    count(options + settings, "change")
 }
 
 /// What a snapshot is, before its plan.

@@ -5,8 +5,8 @@ mod mounts;
 
 use super::diff;
 use super::style::{ADD, CHANGE, ERROR, QUIET, REMOVE, TITLE, paint};
-use super::words::{WIDTH, count, masked, visible, width, wrap};
-use crate::plan::{FileEdit, LineChange, Notice, Plan, When, record, rules};
+use super::words::{WIDTH, count, host, masked, visible, width, wrap};
+use crate::plan::{FileEdit, LineChange, Notice, Plan, SettingChange, When, record, rules};
 
 /// How much is shown.
 #[derive(Debug, Clone, Copy, Default)]
@@ -23,14 +23,13 @@ pub fn page(plan: &Plan, detail: Detail) -> String {
     if plan.is_empty() && plan.errors.is_empty() {
         notices(&mut page, plan, detail);
         pending(&mut page, plan);
-        page.push_str(if !plan.pending.is_empty() {
-            "\nNothing to change: only the next boot is awaited.\n"
-        } else if plan.state.is_empty() {
-            // A rollback follows no state file.
-            "\nNothing to change: the machine is as it was then.\n"
-        } else {
-            "\nNothing to change: the machine is as the state says.\n"
-        });
+        // A rollback follows no state file.
+        let why = match (plan.pending.is_empty(), plan.state.is_empty()) {
+            (false, _) => "only the next boot is awaited",
+            (true, true) => "the machine is as it was then",
+            (true, false) => "the machine is as the state says",
+        };
+        page.push_str(&format!("\nNothing to change: {why}.\n"));
         page.push_str(&untold(plan, detail));
         return page;
     }
@@ -69,10 +68,7 @@ pub fn page(plan: &Plan, detail: Detail) -> String {
 }
 
 fn head(plan: &Plan) -> String {
-    let mut head = match plan.host.as_str() {
-        "" => "a system without a name".to_owned(),
-        host => visible(host),
-    };
+    let mut head = host(&plan.host);
     if plan.kernel.is_empty() {
         // Of an offline system no kernel runs.
         head.push_str(", not running");
@@ -268,10 +264,9 @@ fn paragraph(page: &mut String, lead: &str, text: &str) {
     }
 }
 
-/// `12 changes: 11 now and at every boot, 1 at next boot; 2 side effects.`
-fn summary(plan: &Plan) -> String {
-    let mut numbers = [0usize; 3];
-    let mut side_effects = 0;
+/// Changes now and at every boot, now, at the next boot.
+fn numbers(plan: &Plan) -> [usize; 3] {
+    let mut numbers = [0; 3];
     let mut note = |when: When| {
         numbers[match when {
             When::NowAndBoot => 0,
@@ -293,13 +288,37 @@ fn summary(plan: &Plan) -> String {
             }
         }
     }
-    for setting in plan.devices.iter().flat_map(|change| &change.settings) {
-        if setting.side_effect {
-            side_effects += 1;
-        } else {
-            note(setting.when);
-        }
+    for setting in settings(plan).filter(|row| !row.side_effect) {
+        note(setting.when);
     }
+    numbers
+}
+
+fn settings(plan: &Plan) -> impl Iterator<Item = &SettingChange> {
+    plan.devices.iter().flat_map(|change| &change.settings)
+}
+
+/// How many changes a plan has, side effects not counted.
+pub fn changes(plan: &Plan) -> usize {
+    numbers(plan).iter().sum()
+}
+
+/// What the page of a plan ends with that has not been carried out.
+const NOT_YET: &str = "Nothing is changed yet.\n";
+
+/// The page of a plan whose last word is another than that nothing is changed yet.
+pub fn page_ending(plan: &Plan, detail: Detail, last: &str) -> String {
+    let page = page(plan, detail);
+    match page.rfind(NOT_YET) {
+        Some(at) => [&page[..at], last, &page[at + NOT_YET.len()..]].concat(),
+        None => page,
+    }
+}
+
+/// `12 changes: 11 now and at every boot, 1 at next boot; 2 side effects.`
+fn summary(plan: &Plan) -> String {
+    let numbers = numbers(plan);
+    let side_effects = settings(plan).filter(|row| row.side_effect).count();
     let total: usize = numbers.iter().sum();
     let names = ["now and at every boot", "now", "at next boot"];
     let parts: Vec<String> = numbers
@@ -321,7 +340,7 @@ fn summary(plan: &Plan) -> String {
         text.push_str(".\n");
     }
     match plan.errors.len() {
-        0 => text.push_str("Nothing is changed yet.\n"),
+        0 => text.push_str(NOT_YET),
         errors => text.push_str(&format!(
             "{} must be mended first: nothing can be applied.\n",
             count(errors, "error")

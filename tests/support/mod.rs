@@ -4,6 +4,7 @@
 #![allow(
     clippy::disallowed_methods,
     clippy::expect_used,
+    clippy::panic,
     clippy::unwrap_used,
     reason = "a test sets up what system/ is then asked to change"
 )]

@@ -9,6 +9,7 @@ const DISKS: &[Disk] = &[
     Disk::new(Bus::ScsiHdd, "HDD0001"),
     Disk::new(Bus::Usb, "USB0001"),
     Disk::new(Bus::Virtio, "VIRTIO0001"),
+    Disk::new(Bus::Virtio, "VIRTIO0002"), // the two of them swap for certain
     Disk::new(Bus::Nvme, "NVME0001"),
 ];
 

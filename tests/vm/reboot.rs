@@ -57,6 +57,13 @@ pub fn values_come_back_after_a_boot_and_go_with_a_rollback(suite: &str) {
         "disks of no rule changed".to_owned()
     });
 
+    for stage in [1, 2] {
+        let said = machine.said(stage, "hint");
+        check.that(!said.contains("modified"), || {
+            format!("stage {stage}: systemd has not read the new fstab: {said}")
+        });
+    }
+
     mounts(&mut check, &machine, suite);
 
     check.same((1, "queues"), (2, "queues-rolled-back"));
