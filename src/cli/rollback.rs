@@ -14,7 +14,7 @@ use crate::state::DesiredState;
 #[command(after_help = "\
 A rollback is a plan like any other: it is shown, asked about and verified, and
 can itself be rolled back. Lines of fstab that somebody else changed since stay
-as they are.
+as they are; where both changed the same lines, it stops: see --force.
 
 Examples:
   sudo ssdtune rollback                    undo the last apply
