@@ -269,7 +269,7 @@ fn without_a_state_file_the_default_folder_is_named() {
     let output = output(&["plan"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(text(&output.stderr).contains("`/etc/ssdtune`"));
-    assert!(text(&output.stderr).contains("ssdtune plan FILE"));
+    assert!(text(&output.stderr).contains("name a file"));
 }
 
 /// A state file in a folder of its own.

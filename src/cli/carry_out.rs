@@ -122,7 +122,7 @@ fn reboot_needed(plan: &Plan) -> bool {
 fn agreed(verb: &str, plan: &Plan) -> Result<bool, Error> {
     if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
         return Err(Error::failed(format!(
-            "there is no terminal to ask on: look at `ssdtune plan`, then run `ssdtune {verb} --yes`"
+            "there is no terminal to ask on: `ssdtune {verb} --yes` goes ahead without asking"
         )));
     }
     dialoguer::Confirm::new()

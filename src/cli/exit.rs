@@ -4,7 +4,7 @@
 pub const HELP: &str = "\
 Exit status:
   0  done, or in sync
-  1  failed or declined, nothing changed
+  1  failed, declined, or an error in the plan: nothing changed
   2  wrong usage, or an error in a state file
   3  changes pending (plan --detailed-exitcode, status)
   4  failed, and everything was put back

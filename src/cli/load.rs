@@ -74,7 +74,7 @@ fn sources(paths: &[PathBuf], common: &Common) -> Result<Vec<PathBuf>, Error> {
             files.extend(found);
         } else if paths.is_empty() {
             return Err(Error::usage(format!(
-                "no state file is named and there is no folder `{}`: write `ssdtune plan FILE`, or put \
+                "no state file is named and there is no folder `{}`: name a file, or put \
                  state files there (the examples folder of ssdtune has some to begin with)",
                 path.display()
             )));

@@ -14,7 +14,7 @@ use crate::state::DesiredState;
 #[command(after_help = "\
 A rollback is a plan like any other: it is shown, asked about and verified, and
 can itself be rolled back. Lines of fstab that somebody else changed since stay
-as they are.
+as they are; where both changed the same lines, it stops: see --force.
 
 Examples:
   sudo ssdtune rollback                    undo the last apply
@@ -79,8 +79,15 @@ pub fn run(args: &Args, common: &Common) -> Result<Exit, Error> {
 fn copy(path: &Path, args: &Args, store: &Store, common: &Common) -> Result<Exit, Error> {
     let copy = PathBuf::from(path);
     let unread = |error: std::io::Error| {
-        let why = load::plain(&error);
-        Error::usage(format!("copy of fstab `{}`: {why}", copy.display()))
+        Error::usage(if error.kind() == std::io::ErrorKind::NotFound {
+            format!(
+                "`{}` is neither a snapshot's number nor a file: `ssdtune history` lists the snapshots",
+                copy.display()
+            )
+        } else {
+            let why = load::plain(&error);
+            format!("copy of fstab `{}`: {why}", copy.display())
+        })
     };
     if !copy.metadata().map_err(unread)?.is_file() {
         return Err(Error::usage(format!(

@@ -152,8 +152,23 @@ fn rules_edit(cx: &Context<'_>, notices: &mut Notices) -> Option<FileEdit> {
     if !ours {
         return None;
     }
+    if let Some(image) = &file.image
+        && same_rules(image.bytes.as_bytes(), text.as_bytes())
+    {
+        return None;
+    }
     let after = (!text.is_empty()).then(|| image_like(file, text.into_bytes(), 0o644));
     edit(file, after)
+}
+
+/// True where two files hold the same rules. Comments name the state file as it was called, and its
+/// lines: a file that was moved, or got a comment more, asks for nothing else.
+fn same_rules(now: &[u8], wanted: &[u8]) -> bool {
+    fn rules(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+        let lines = text.split(|byte| *byte == b'\n');
+        lines.filter(|line| !line.is_empty() && !line.starts_with(b"#"))
+    }
+    !wanted.is_empty() && rules(now).eq(rules(wanted))
 }
 
 /// fstab with the edits made, checked by reading it back.
@@ -204,4 +219,20 @@ fn edit(file: &File, after: Option<Image>) -> Option<FileEdit> {
         before: file.image.clone(),
         after,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::same_rules;
+
+    #[test]
+    fn comments_are_no_rules() {
+        let now = b"# state.toml:3\nA==\"1\"\n\nB=\"2\"\n";
+        assert!(same_rules(
+            now,
+            b"# /etc/ssdtune/state.toml:4: disks\nA==\"1\"\nB=\"2\"\n"
+        ));
+        assert!(!same_rules(now, b"A==\"1\"\nB=\"3\"\n"));
+        assert!(!same_rules(b"", b""));
+    }
 }

@@ -27,7 +27,7 @@ pub fn list(snapshots: &[Snapshot], standing: &[u32]) -> String {
             _ => "interrupted",
         };
         let line = format!(
-            "{:>4}  {}  {what:<24} {:<12}",
+            "{:>4}  {}  {what:<27}  {:<11}",
             snapshot.number,
             snapshot.at.format("%Y-%m-%d %H:%M:%S UTC"),
             count(super::plan::changes(&snapshot.plan), "change"),

@@ -5,7 +5,7 @@ mod mounts;
 
 use super::diff;
 use super::style::{ADD, CHANGE, ERROR, QUIET, REMOVE, TITLE, paint};
-use super::words::{WIDTH, count, masked, visible, width, wrap};
+use super::words::{WIDTH, count, host, masked, visible, width, wrap};
 use crate::plan::{FileEdit, LineChange, Notice, Plan, SettingChange, When, record, rules};
 
 /// How much is shown.
@@ -23,7 +23,13 @@ pub fn page(plan: &Plan, detail: Detail) -> String {
     if plan.is_empty() && plan.errors.is_empty() {
         notices(&mut page, plan, detail);
         pending(&mut page, plan);
-        page.push_str("\nNothing to change: the machine is as the state says.\n");
+        // A rollback follows no state file.
+        let why = match (plan.pending.is_empty(), plan.state.is_empty()) {
+            (false, _) => "only the next boot is awaited",
+            (true, true) => "the machine is as it was then",
+            (true, false) => "the machine is as the state says",
+        };
+        page.push_str(&format!("\nNothing to change: {why}.\n"));
         page.push_str(&untold(plan, detail));
         return page;
     }
@@ -62,7 +68,7 @@ pub fn page(plan: &Plan, detail: Detail) -> String {
 }
 
 fn head(plan: &Plan) -> String {
-    let mut head = visible(&plan.host);
+    let mut head = host(&plan.host);
     if plan.kernel.is_empty() {
         // Of an offline system no kernel runs.
         head.push_str(", not running");
@@ -171,9 +177,11 @@ fn file(page: &mut String, edit: &FileEdit, detail: Detail) {
         } else {
             "what ssdtune first found".to_owned()
         };
-        line.push_str("   ");
-        line.push_str(&paint(QUIET, &about));
-        page.push_str(line.trim_end());
+        if !about.is_empty() {
+            line.push_str("   ");
+            line.push_str(&paint(QUIET, &about));
+        }
+        page.push_str(&line);
         page.push('\n');
         return;
     }

@@ -59,6 +59,14 @@ pub fn wrap(text: &str, columns: usize) -> Vec<String> {
     lines
 }
 
+/// A host's name; the system below a `--root` may have none.
+pub fn host(name: &str) -> String {
+    match name {
+        "" => "a system without a name".to_owned(),
+        name => visible(name),
+    }
+}
+
 /// `1 change`, `2 changes`.
 pub fn count(number: usize, noun: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };

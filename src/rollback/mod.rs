@@ -48,7 +48,7 @@ pub fn choose(snapshots: &[Snapshot], to: &To) -> Result<(u32, Vec<Snapshot>), S
     };
     if !snapshots.iter().any(|snapshot| snapshot.number == number) {
         return Err(format!(
-            "there is no snapshot {number}: `ssdtune history` lists them"
+            "there is no snapshot {number}: `ssdtune history` lists those that are there"
         ));
     }
     let in_standing =

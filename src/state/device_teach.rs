@@ -97,7 +97,7 @@ pub(super) fn unknown(key: &Key<'_>, value: &Raw<'_>, known: &[&'static str], re
         );
     let help = match reader.guess(name, all) {
         Some(near) => format!("did you mean `{near}`?"),
-        None => "`ssdtune explain` lists what a device rule can set".to_owned(),
+        None => "`ssdtune explain --list` lists what a device rule can set".to_owned(),
     };
     reader.report(origin, format!("unknown key {}", quoted(name)), help);
 }

@@ -34,6 +34,10 @@ pub(super) fn read_device(mut fields: Fields<'_>, reader: &mut Reader) -> Device
             format!("unknown key `match.{key}`"),
             "flash has `match.rotational = false`, hard disks `true`",
         )),
+        "target" => Some(Refused::new(
+            "unknown key `match.target`",
+            "a mount point is `match.mount` here: it takes the disks below it",
+        )),
         "bus" => Some(Refused::new(
             "unknown key `match.bus`",
             "write `match.transport`: it tells sata, nvme, usb and others apart",
@@ -110,7 +114,15 @@ fn transports(fields: &mut Fields<'_>, reader: &mut Reader) -> Vec<At<String>> {
             .any(|transport| transport.name == at.value);
         if !known {
             let allowed: Vec<&str> = TRANSPORTS.iter().map(|transport| transport.name).collect();
-            reader.unknown_word("transport", at, &allowed);
+            if ["ssd", "hdd", "flash"].contains(&at.value.as_str()) {
+                reader.report(
+                    at.origin,
+                    format!("`{}` is no transport", at.value),
+                    "flash has `match.rotational = false`, hard disks `true`",
+                );
+            } else {
+                reader.unknown_word("transport", at, &allowed);
+            }
         }
         known
     });

@@ -7,6 +7,7 @@ use super::reader::Reader;
 use super::rule::{self, Common};
 use super::visible::array;
 use super::{At, MountRule, MountSelector, Pattern, matching};
+use crate::knowledge::options::ValueKind;
 use crate::knowledge::{attributes, legacy, options};
 
 /// Reads a `[[mount]]`; what is wrong goes to the reader.
@@ -88,10 +89,20 @@ pub(super) fn misplaced(key: &str, selectors: &[&str]) -> Option<Refused> {
             "write it in a `[[device]]` rule; `match.mount` selects the disks of a mount point",
         ));
     }
-    if options::all().any(|option| option.name == key) {
+    if matches!(key, "size" | "mode") {
+        return Some(Refused::new(
+            format!("`{key}` is a key of `[[tmpfs]]`"),
+            "write `[[tmpfs]]` with `target = \"/tmp\"` for a directory in memory",
+        ));
+    }
+    if let Some(option) = options::all().find(|option| option.name == key) {
+        let word = match option.value {
+            ValueKind::Flag | ValueKind::Optional(_) => key.to_owned(),
+            _ => format!("{key}=..."),
+        };
         return Some(Refused::new(
             format!("`{key}` is a mount option"),
-            format!("write it in a list: `options = {}`", array(&[key])),
+            format!("write it in a list: `options = {}`", array(&[&word])),
         ));
     }
     None

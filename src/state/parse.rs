@@ -107,7 +107,7 @@ fn syntax_help(message: &str, rest: &str) -> Option<String> {
         );
     }
     // `options = noatime,nodiratime`: a word is taken for a number such as `nan`.
-    let bare = rest.starts_with(|c: char| c.is_ascii_alphabetic())
+    let bare = rest.starts_with(|c: char| c.is_ascii_alphabetic() || c == '/' || c == '*')
         && (message.starts_with("string values must be quoted")
             || message.starts_with("invalid float")
             || message.starts_with("invalid boolean"));

@@ -33,7 +33,7 @@ fn without_a_terminal_and_without_yes_nothing_is_done() {
         let run = machine.ssdtune(&["apply", &state]).ends(1);
         assert_eq!(
             run.err,
-            "error: there is no terminal to ask on: look at `ssdtune plan`, then run `ssdtune apply --yes`\n"
+            "error: there is no terminal to ask on: `ssdtune apply --yes` goes ahead without asking\n"
         );
         machine.world().is(&before);
         machine.ssdtune(&["apply", "--yes", &state]).ends(0);
