@@ -30,7 +30,9 @@ pub fn values_come_back_after_a_boot_and_go_with_a_rollback(suite: &str) {
     check.exit(1, "plan", 3);
     check.exit(1, "apply", 0);
     check.exit(1, "second-plan", 0);
-    check.exit(1, "status", 6); // /tmp waits for the boot
+    // /tmp waits for the boot where it was a folder; Debian 13 has it on tmpfs already.
+    let waits = if suite == "bookworm" { 6 } else { 0 };
+    check.exit(1, "status", waits);
     check.exit(1, "private-tmp", 0);
     check.exit(2, "status", 0);
     check.exit(2, "plan", 0);
