@@ -101,3 +101,8 @@ for lines in 1000 10000; do
     seq "$lines" | sed 's|.*|/dev/vg0/v& /srv/v& ext4 defaults,nofail 0 2|' >"$work/fstab"
     compare "a $lines-line fstab, every line edited" "$work/mounts.toml"
 done
+
+cat "$work/devices.toml" "$work/mounts.toml" >"$work/both.toml"
+compare "$count loop devices and a 10,000-line fstab, all of it edited" "$work/both.toml"
+sed -i 's/defaults/noatime/' "$work/fstab"
+compare "$count loop devices, and a 10,000-line fstab that is right already" "$work/both.toml"
