@@ -212,7 +212,8 @@ fn this_machine_s_devices_are_shown() {
     }
     // Whatever has a size is shown by name.
     for (name, device) in devices.as_object().unwrap() {
-        if device["sectors"].as_u64().unwrap() > 0 {
+        // Loop devices come and go between the two runs, where other tests are at work.
+        if device["sectors"].as_u64().unwrap() > 0 && !name.starts_with("loop") {
             assert!(shown.contains(name.as_str()), "{name} is missing");
         }
     }

@@ -140,7 +140,7 @@ fn an_immutable_fstab_is_refused_in_the_plan() {
         chattr("-i").unwrap();
         for run in runs {
             run.ends(1)
-                .shows("`/etc/fstab` is immutable: run `chattr -i -a /etc/fstab` first");
+                .shows("`/etc/fstab` or its folder is immutable: `lsattr -d /etc /etc/fstab`");
         }
         machine.world().is(&before);
     });

@@ -157,6 +157,9 @@ pub(super) fn row(
     rows: &mut Vec<OptionChange>,
     pending: &mut Vec<Pending>,
 ) {
+    if !edited && matches!(way, Way::Same | Way::FstabOnly | Way::NotMounted) {
+        return;
+    }
     let wanted = wish.token.clone();
     let gone = if wish.token.is_none() {
         wish.found.clone().or_else(|| wish.without.clone())
@@ -224,7 +227,7 @@ fn known(
     if wish.dropped {
         return true;
     }
-    let origin = wish.origin.map(|origin| cx.place(origin));
+    let origin = || wish.origin.map(|origin| cx.place(origin));
     let atime = wish.slot == options::slot(fstype, "noatime");
     if atime && !options::has_atime(fstype) && options::foreign(fstype).is_none() {
         let none = std::collections::BTreeSet::new();
@@ -234,7 +237,7 @@ fn known(
             format!(
                 "`{token}` on `{target}` has no effect: {fstype} keeps no access times on a disk"
             ),
-            origin,
+            origin(),
         );
         return true;
     }
@@ -245,7 +248,7 @@ fn known(
                     "no-effect",
                     allow,
                     format!("`{token}` on `{target}` ({fstype}): {answer}"),
-                    origin,
+                    origin(),
                 );
             }
             return true;
@@ -253,7 +256,7 @@ fn known(
         notices.error(
             target.to_string(),
             format!("`{token}` on `{target}` ({fstype}): {answer}"),
-            origin,
+            origin(),
         );
         return false;
     }
@@ -274,7 +277,7 @@ fn known(
         }),
     };
     if let Some(problem) = problem {
-        notices.error_of(&target.to_string(), problem, origin);
+        notices.error_of(&target.to_string(), problem, origin());
         return false;
     }
     true

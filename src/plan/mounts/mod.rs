@@ -146,6 +146,8 @@ impl Superblocks {
 }
 
 /// Keeps in the record what is wished now, with the value first found; forgets what is given back.
+///
+/// What was so before ssdtune came is nobody's to give back, and not kept.
 fn remember(record: &mut Record, target: &Text, wishes: &[Wish<'_>]) {
     let target = target.to_string();
     let slots: BTreeSet<&str> = wishes
@@ -153,6 +155,11 @@ fn remember(record: &mut Record, target: &Text, wishes: &[Wish<'_>]) {
         .filter(|wish| !wish.dropped)
         .map(|wish| wish.slot.as_str())
         .collect();
+    let known = record.options.contains_key(&target);
+    let as_found = |wish: &Wish<'_>| wish.dropped || wish.found == wish.token;
+    if !known && wishes.iter().all(as_found) {
+        return;
+    }
     let managed = record.options.entry(target.clone()).or_default();
     managed.retain(|slot, _| slots.contains(slot.as_str()));
     for wish in wishes.iter().filter(|wish| !wish.dropped) {
