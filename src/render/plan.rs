@@ -3,9 +3,11 @@
 mod devices;
 mod mounts;
 
+use std::borrow::Cow;
+
 use super::diff;
-use super::style::{ADD, CHANGE, ERROR, QUIET, REMOVE, TITLE, paint};
-use super::words::{WIDTH, count, host, masked, visible, width, wrap};
+use super::style::{ADD, CHANGE, ERROR, QUIET, REMOVE, TITLE, paint, plain};
+use super::words::{WIDTH, count, discreet, host, visible, width, wrap};
 use crate::plan::{FileEdit, LineChange, Notice, Plan, SettingChange, When, record, rules};
 
 /// How much is shown.
@@ -77,7 +79,7 @@ fn head(plan: &Plan) -> String {
         head.push_str(&visible(&plan.kernel));
     }
     if !plan.state.is_empty() {
-        let files: Vec<String> = plan.state.iter().map(|name| visible(name)).collect();
+        let files: Vec<Cow<'_, str>> = plan.state.iter().map(|name| visible(name)).collect();
         head.push_str(", state ");
         head.push_str(&files.join(" "));
     }
@@ -148,7 +150,8 @@ fn untold(plan: &Plan, detail: Detail) -> String {
 }
 
 fn file(page: &mut String, edit: &FileEdit, detail: Detail) {
-    let path = visible(&edit.path.to_string());
+    let path = edit.path.to_str();
+    let path = visible(&path);
     let sign = match (&edit.before, &edit.after) {
         (None, _) => '+',
         (_, None) => '-',
@@ -158,12 +161,10 @@ fn file(page: &mut String, edit: &FileEdit, detail: Detail) {
     if edit.path != edit.resolved {
         line.push_str(&format!(" -> {}", visible(&edit.resolved.to_string())));
     }
-    let bytes = |image: &Option<crate::facts::Image>| {
-        image
-            .as_ref()
-            .map_or(Vec::new(), |image| image.bytes.0.clone())
-    };
-    let (before, after) = (bytes(&edit.before), bytes(&edit.after));
+    let [before, after] = [&edit.before, &edit.after].map(|image| {
+        let bytes = image.as_ref().map(|image| image.bytes.as_bytes());
+        bytes.unwrap_or_default()
+    });
     if generated(edit) && !detail.diff {
         let about = if edit.path.as_bytes() == rules::PATH.as_bytes() {
             let rules = after
@@ -187,11 +188,8 @@ fn file(page: &mut String, edit: &FileEdit, detail: Detail) {
     }
     page.push_str(&line);
     page.push('\n');
-    for line in diff::hunks(&before, &after, if detail.diff { 3 } else { 1 }) {
-        page.push_str("    ");
-        page.push_str(&line);
-        page.push('\n');
-    }
+    let context = if detail.diff { 3 } else { 1 };
+    diff::hunks(page, "    ", before, after, context);
 }
 
 fn pending(page: &mut String, plan: &Plan) {
@@ -208,7 +206,7 @@ fn pending(page: &mut String, plan: &Plan) {
             "{} on {}{now}: {}",
             pending.option, pending.target, pending.why
         );
-        paragraph(page, "", &visible(&masked(&text)));
+        paragraph(page, "", &discreet(&text));
     }
 }
 
@@ -240,17 +238,19 @@ fn notices(page: &mut String, plan: &Plan, detail: Detail) {
     }
 }
 
-fn sentence(notice: &Notice, place: bool) -> String {
-    let text = masked(&notice.text);
+fn sentence(notice: &Notice, place: bool) -> Cow<'_, str> {
     match &notice.origin {
-        Some(origin) if place => visible(&format!("{text} ({origin})")),
-        _ => visible(&text),
+        Some(origin) if place => {
+            let text = discreet(&notice.text);
+            Cow::Owned(format!("{text} ({})", visible(origin)))
+        }
+        _ => discreet(&notice.text),
     }
 }
 
 /// A lead and wrapped text behind it, indented by two.
 fn paragraph(page: &mut String, lead: &str, text: &str) {
-    let used = width(&anstream::adapter::strip_str(lead).to_string());
+    let used = width(&plain(lead));
     let indent = " ".repeat(2 + used);
     for (index, line) in wrap(text, WIDTH - 2 - used).iter().enumerate() {
         if index == 0 {
