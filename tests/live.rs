@@ -27,3 +27,5 @@ mod recipe;
 mod refusals;
 #[path = "live/rivals.rs"]
 mod rivals;
+#[path = "live/saved.rs"]
+mod saved;

@@ -1,6 +1,6 @@
 //! `ssdtune facts`: the machine as JSON.
 
-use super::{Common, Error, Exit, output};
+use super::{Common, Error, Exit, load, output};
 use crate::facts::{Scope, gather};
 
 /// Print all that is known of the machine, as JSON
@@ -14,10 +14,7 @@ Examples:
 pub struct Args {}
 
 pub fn run(_args: &Args, common: &Common) -> Result<Exit, Error> {
-    let scope = match common.root {
-        Some(_) => Scope::everything().offline(),
-        None => Scope::everything(),
-    };
+    let scope = load::reaching(Scope::everything(), common);
     let facts = gather(&common.root(), &scope);
     output::json(&facts)?;
     Ok(Exit::Done)

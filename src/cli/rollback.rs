@@ -57,7 +57,7 @@ pub fn run(args: &Args, common: &Common) -> Result<Exit, Error> {
     let touched = rollback::touched(&undone);
     let keys = |_: &[u8]| touched.clone();
     let state = DesiredState::default();
-    let scope = scoped(Scope::of(&state, &keys), common);
+    let scope = load::reaching(Scope::of(&state, &keys), common);
     let force = args.force;
     let boot = common.only();
     let replan = |facts: &crate::facts::Facts| only(rollback::plan(&undone, facts, force), boot);
@@ -98,7 +98,7 @@ fn copy(path: &Path, args: &Args, store: &Store, common: &Common) -> Result<Exit
     let bytes = load::bounded(&copy, LARGEST).map_err(unread)?;
     let keys = |_: &[u8]| Vec::new();
     let state = DesiredState::default();
-    let scope = scoped(Scope::of(&state, &keys), common);
+    let scope = load::reaching(Scope::of(&state, &keys), common);
     let boot = common.only();
     let replan = |facts: &crate::facts::Facts| only(rollback::plan_copy(&bytes, facts), boot);
     let plan = replan(&gather(&common.root(), &scope));
@@ -114,14 +114,6 @@ fn copy(path: &Path, args: &Args, store: &Store, common: &Common) -> Result<Exit
         store,
         common,
     )
-}
-
-fn scoped<'a>(scope: Scope<'a>, common: &Common) -> Scope<'a> {
-    if common.root.is_some() {
-        scope.offline()
-    } else {
-        scope
-    }
 }
 
 /// The half of a plan that was asked for.

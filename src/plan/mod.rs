@@ -14,9 +14,11 @@ mod notices;
 pub mod queue;
 pub mod record;
 pub mod rules;
+mod saved;
 
 pub use context::Only;
 pub use decide::{obstacles, plan};
+pub use saved::{LARGEST, SAVED_VERSION, Saved};
 
 use serde::{Deserialize, Serialize};
 
