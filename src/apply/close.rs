@@ -26,6 +26,16 @@ pub fn close(
     Ok(said)
 }
 
+/// Clears away what runs that were cut off have left: before anything was changed, or after all was
+/// done. Nothing may be interrupted, and the caller holds the lock. Returns what could not be cleared.
+pub fn tidy(system: &mut dyn System, store: &Store, facts: &Facts) -> Vec<String> {
+    let mut said = sweep(system, store, facts);
+    if let Err(error) = store.drop_unfinished(system) {
+        said.push(error.to_string());
+    }
+    said
+}
+
 /// After a rollback, what it took back is not open any more.
 pub(super) fn mark(system: &mut dyn System, store: &Store, kind: Kind, own: u32) -> io::Result<()> {
     match kind {

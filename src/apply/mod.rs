@@ -17,7 +17,7 @@ use crate::rollback::touched;
 use crate::snapshot::{Snapshot, Store, var_is_there};
 use crate::system::System;
 
-pub use close::close;
+pub use close::{close, tidy};
 
 /// How many snapshots are kept without being asked; the first is kept beside them.
 pub const KEPT: usize = 50;

@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use super::{Common, Error, Exit, carry_out, load, saved};
+use super::{Common, Error, Exit, carry_out, load, output, rollback, saved};
 use crate::facts::{Scope, gather};
-use crate::snapshot::{Kind, Store};
+use crate::snapshot::{Kind, Snapshot, Store};
 
 /// Make the machine what the state says, now and at every boot
 #[derive(Debug, clap::Args)]
@@ -43,9 +43,24 @@ pub fn run(args: &Args, common: &Common) -> Result<Exit, Error> {
         }
     };
     let only = saved.as_ref().map_or(common.only(), |saved| saved.only);
-    let _lock = carry_out::lock(common)?;
     let store = Store::open(common.root());
-    carry_out::no_interrupted(&store)?;
+    let mut lock = carry_out::lock(common)?;
+    if let Some(snapshot) = interrupted(&store)? {
+        output::say(&format!(
+            "{} {} was interrupted, and is put back first.",
+            carry_out::verb(snapshot.kind),
+            snapshot.number
+        ));
+        drop(lock);
+        let exit = rollback::interrupted(args.yes, common)?;
+        if exit != Exit::Done {
+            return Ok(exit);
+        }
+        lock = carry_out::lock(common)?;
+        if let Some(snapshot) = interrupted(&store)? {
+            return Err(Error::failed(carry_out::was_interrupted(&snapshot)));
+        }
+    }
     let scope = load::scope(&state, common);
     let facts = gather(&common.root(), &scope);
     let plan = crate::plan::plan(&state, &facts, only);
@@ -57,7 +72,7 @@ pub fn run(args: &Args, common: &Common) -> Result<Exit, Error> {
         Some(saved) => saved::still_holds(saved, &plan, &store)?,
         None => {}
     }
-    carry_out::run(
+    let done = carry_out::run(
         carry_out::Job {
             verb: "apply",
             kind: Kind::Apply,
@@ -68,5 +83,13 @@ pub fn run(args: &Args, common: &Common) -> Result<Exit, Error> {
         },
         &store,
         common,
-    )
+    );
+    drop(lock);
+    done
+}
+
+fn interrupted(store: &Store) -> Result<Option<Snapshot>, Error> {
+    store
+        .interrupted()
+        .map_err(|error| carry_out::unreadable(&error))
 }

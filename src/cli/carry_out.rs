@@ -77,14 +77,15 @@ pub fn run(job: Job<'_>, store: &Store, common: &Common) -> Result<Exit, Error> 
         return Ok(Exit::Failed);
     }
     if plan.is_empty() {
-        if let Kind::Rollback { to: Some(to) } = kind {
-            let mut system = Live::new(common.root());
-            let facts = system.facts(&scope);
-            let said = apply::close(&mut system, store, &facts, to)
-                .map_err(|error| Error::failed(error.to_string()))?;
-            for warning in &said {
-                output::warning(warning);
-            }
+        let mut system = Live::new(common.root());
+        let facts = system.facts(&scope);
+        let said = match kind {
+            Kind::Rollback { to: Some(to) } => apply::close(&mut system, store, &facts, to)
+                .map_err(|error| Error::failed(error.to_string()))?,
+            _ => apply::tidy(&mut system, store, &facts),
+        };
+        for warning in &said {
+            output::warning(warning);
         }
         if common.json {
             output::json(&json!({ "changed": false, "reboot_needed": !plan.pending.is_empty() }))?;
@@ -209,17 +210,13 @@ fn failed(failure: Failure, common: &Common) -> Result<Exit, Error> {
     Ok(exit)
 }
 
-/// An apply that was cut off comes first: its changes stand half-way.
-pub fn no_interrupted(store: &Store) -> Result<(), Error> {
-    let interrupted = store.interrupted().map_err(|error| unreadable(&error))?;
-    match interrupted {
-        None => Ok(()),
-        Some(snapshot) => Err(Error::failed(format!(
-            "{} {} was interrupted: run `ssdtune rollback` first, which puts back what it did",
-            verb(snapshot.kind),
-            snapshot.number
-        ))),
-    }
+/// Says that a run was cut off, and what can be done about it.
+pub fn was_interrupted(snapshot: &Snapshot) -> String {
+    format!(
+        "{} {} was interrupted: `ssdtune rollback` puts back what it did, `ssdtune apply` does that and starts over",
+        verb(snapshot.kind),
+        snapshot.number
+    )
 }
 
 /// The verb that made a snapshot.

@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
-use super::{Common, Error, Exit, load, output, saved};
+use super::{Common, Error, Exit, carry_out, load, output, saved};
 use crate::render::plan::{Detail, page};
+use crate::snapshot::Store;
 
 /// Show what differs from the state; changes nothing
 #[derive(Debug, clap::Args)]
@@ -46,6 +47,12 @@ pub fn run(args: &Args, common: &Common) -> Result<Exit, Error> {
         ));
     }
     let state = load::state(&args.state, load::Purpose::Show, common)?;
+    if args.facts.is_none()
+        // Only root can see it.
+        && let Ok(Some(snapshot)) = Store::open(common.root()).interrupted()
+    {
+        output::warning(&carry_out::was_interrupted(&snapshot));
+    }
     let scope = load::scope(&state, common);
     let facts = load::facts(args.facts.as_deref(), &scope, common)?;
     let plan = crate::plan::plan(&state, &facts, common.only());

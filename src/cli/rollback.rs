@@ -2,12 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Common, Error, Exit, carry_out, load};
+use super::{Common, Error, Exit, carry_out, load, output};
+use crate::apply;
 use crate::facts::{Scope, gather};
 use crate::plan::Plan;
 use crate::rollback::{self, To};
 use crate::snapshot::{Kind, Store};
 use crate::state::DesiredState;
+use crate::system::Live;
 
 /// Put the machine back as it was before an apply
 #[derive(Debug, clap::Args)]
@@ -40,6 +42,24 @@ pub struct Args {
 /// A copy of fstab larger than this is none.
 const LARGEST: usize = 16 << 20;
 
+/// Undoes the run that was cut off, as `ssdtune rollback` does.
+pub fn interrupted(yes: bool, common: &Common) -> Result<Exit, Error> {
+    let last = Args {
+        to: None,
+        original: false,
+        force: false,
+        yes,
+    };
+    // What was asked for is the apply: of this, nothing on stdout.
+    let common = Common {
+        json: false,
+        quiet: common.quiet || common.json,
+        only: None,
+        ..common.clone()
+    };
+    run(&last, &common)
+}
+
 pub fn run(args: &Args, common: &Common) -> Result<Exit, Error> {
     carry_out::need_root("rollback")?;
     let _lock = carry_out::lock(common)?;
@@ -53,7 +73,13 @@ pub fn run(args: &Args, common: &Common) -> Result<Exit, Error> {
         },
     };
     let snapshots = carry_out::snapshots(&store)?;
-    let (number, undone) = rollback::choose(&snapshots, &to).map_err(Error::failed)?;
+    let (number, undone) = match rollback::choose(&snapshots, &to) {
+        Ok(chosen) => chosen,
+        Err(why) => {
+            tidy(&store, common);
+            return Err(Error::failed(why));
+        }
+    };
     let touched = rollback::touched(&undone);
     let keys = |_: &[u8]| touched.clone();
     let state = DesiredState::default();
@@ -74,6 +100,16 @@ pub fn run(args: &Args, common: &Common) -> Result<Exit, Error> {
         &store,
         common,
     )
+}
+
+/// Clears away what runs have left that were cut off before they changed anything.
+fn tidy(store: &Store, common: &Common) {
+    let (state, keys) = (DesiredState::default(), |_: &[u8]| Vec::new());
+    let scope = load::reaching(Scope::of(&state, &keys), common);
+    let facts = gather(&common.root(), &scope);
+    for warning in apply::tidy(&mut Live::new(common.root()), store, &facts) {
+        output::warning(&warning);
+    }
 }
 
 fn copy(path: &Path, args: &Args, store: &Store, common: &Common) -> Result<Exit, Error> {

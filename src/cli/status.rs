@@ -54,11 +54,7 @@ pub fn run(args: &Args, common: &Common) -> Result<Exit, Error> {
         return Ok(exit);
     }
     if let Some(snapshot) = interrupted {
-        output::warning(&format!(
-            "{} {} was interrupted: `ssdtune rollback` puts back what it did",
-            super::carry_out::verb(snapshot.kind),
-            snapshot.number
-        ));
+        output::warning(&super::carry_out::was_interrupted(&snapshot));
     }
     if common.quiet {
         super::plan::errors(&plan);

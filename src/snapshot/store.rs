@@ -133,6 +133,8 @@ impl Store {
                 Kind::Rollback { to: Some(to) } if snapshot.phase == Phase::Applied => {
                     taken_back = taken_back.min(to);
                 }
+                // It began when nothing was open.
+                Kind::Apply if snapshot.phase == Phase::Applied => return Ok(None),
                 _ if !snapshot.phase.is_final() && number < taken_back => {
                     return Ok(Some(snapshot));
                 }

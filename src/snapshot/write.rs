@@ -99,14 +99,7 @@ impl Store {
     /// # Errors
     /// The rest waits for the next time.
     pub fn prune(&self, system: &mut dyn System, keep: usize) -> io::Result<Vec<u32>> {
-        let numbers = self.numbers().map_err(io::Error::other)?;
-        let made = |&number: &u32| !matches!(read_file(self.root(), &manifest(number)), Ok(None));
-        let (made, unfinished): (Vec<u32>, Vec<u32>) = numbers.into_iter().partition(made);
-        for number in unfinished {
-            // Its copy of fstab came before the one in /etc.
-            let copy = read_file(self.root(), &copy_of_fstab(number));
-            self.forget(system, number, copy.ok().flatten().as_ref())?;
-        }
+        let made = self.drop_unfinished(system)?;
         let mut gone = Vec::new();
         let old = made.len().saturating_sub(keep.max(1));
         if let Some(newest) = made.get(old).filter(|_| old > 1) {
@@ -126,6 +119,23 @@ impl Store {
         }
         self.prune_backups(system, &made)?;
         Ok(gone)
+    }
+
+    /// Removes snapshots that were cut off while they were made, before anything was changed; the
+    /// numbers of the others. The caller holds the machine's lock.
+    ///
+    /// # Errors
+    /// The rest waits for the next time.
+    pub fn drop_unfinished(&self, system: &mut dyn System) -> io::Result<Vec<u32>> {
+        let numbers = self.numbers().map_err(io::Error::other)?;
+        let made = |&number: &u32| !matches!(read_file(self.root(), &manifest(number)), Ok(None));
+        let (made, unfinished): (Vec<u32>, Vec<u32>) = numbers.into_iter().partition(made);
+        for number in unfinished {
+            // Its copy of fstab came before the one in /etc.
+            let copy = read_file(self.root(), &copy_of_fstab(number));
+            self.forget(system, number, copy.ok().flatten().as_ref())?;
+        }
+        Ok(made)
     }
 
     /// Removes our copies of fstab in /etc between the first and the last.

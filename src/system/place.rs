@@ -121,10 +121,13 @@ impl<'a> Place<'a> {
         match rustix::fs::unlinkat(&self.folder, name, AtFlags::empty()) {
             Ok(()) => Ok(true),
             Err(Errno::NOENT) => Ok(false),
-            Err(cause) => Err(failed(
-                format_args!("cannot remove `{}` beside `{}`", name.display(), self.path),
-                cause,
-            )),
+            Err(cause) => {
+                let path = self.path.as_path().with_file_name(name);
+                Err(failed(
+                    format_args!("cannot remove `{}`", path.display()),
+                    cause,
+                ))
+            }
         }
     }
 

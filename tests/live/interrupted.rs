@@ -67,17 +67,24 @@ impl System for Spy {
 }
 
 fn everybody_says_so(machine: &Machine, state: &str) {
-    machine
-        .ssdtune(&["status", state])
-        .ends(3)
-        .says("was interrupted: `ssdtune rollback` puts back what it did");
+    let said =
+        "was interrupted: `ssdtune rollback` puts back what it did, `ssdtune apply` does that";
+    let world = machine.world();
+    machine.ssdtune(&["status", state]).ends(3).says(said);
+    machine.ssdtune(&["plan", state]).ends(0).says(said);
+    machine.ssdtune(&["history"]).ends(0).shows("interrupted");
+    machine.world().is(&world);
+}
+
+/// What stands half-way is not put back unasked.
+fn an_apply_asks_first(machine: &Machine, state: &str) {
     let world = machine.world();
     machine
-        .ssdtune(&["apply", "--yes", state])
+        .ssdtune(&["apply", state])
         .ends(1)
-        .says("was interrupted: run `ssdtune rollback` first, which puts back what it did");
+        .says("is put back first")
+        .says("there is no terminal to ask on");
     machine.world().is(&world);
-    machine.ssdtune(&["history"]).ends(0).shows("interrupted");
 }
 
 fn all_is_well(machine: &Machine, state: &str, before: &World) {
@@ -98,6 +105,7 @@ fn cut_off_while_live_values_change() {
             return;
         };
         everybody_says_so(machine, &state);
+        an_apply_asks_first(machine, &state);
         machine.ssdtune(&["rollback", "--yes"]).ends(0);
         all_is_well(machine, &state, &before);
     });
@@ -120,6 +128,26 @@ fn cut_off_between_two_files() {
                 .contains("noatime")
         );
         everybody_says_so(machine, &state);
+        an_apply_asks_first(machine, &state);
+        machine.ssdtune(&["rollback", "--yes"]).ends(0);
+        all_is_well(machine, &state, &before);
+    });
+}
+
+#[test]
+fn an_apply_puts_back_what_was_cut_off_and_starts_over() {
+    alone(|machine| {
+        let meant = |effect: &Effect| matches!(effect, Effect::SetAttribute { .. });
+        let Some((state, before)) = killed(machine, meant) else {
+            return;
+        };
+        machine
+            .ssdtune(&["apply", "--yes", &state])
+            .ends(0)
+            .says("apply 3 was interrupted, and is put back first.")
+            .says("Rolled back, and read back")
+            .says("Applied, and read back");
+        machine.ssdtune(&["status", &state]).ends(0);
         machine.ssdtune(&["rollback", "--yes"]).ends(0);
         all_is_well(machine, &state, &before);
     });
