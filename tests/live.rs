@@ -25,3 +25,5 @@ mod recipe;
 mod refusals;
 #[path = "live/rivals.rs"]
 mod rivals;
+#[path = "live/trim.rs"]
+mod trim;

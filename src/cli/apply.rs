@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use super::{Common, Error, Exit, carry_out, load};
-use crate::facts::gather;
 use crate::snapshot::{Kind, Store};
+use crate::system;
 
 /// Make the machine what the state says, now and at every boot
 #[derive(Debug, clap::Args)]
@@ -32,7 +32,7 @@ pub fn run(args: &Args, common: &Common) -> Result<Exit, Error> {
     let store = Store::open(common.root());
     carry_out::no_interrupted(&store)?;
     let scope = load::scope(&state, common);
-    let facts = gather(&common.root(), &scope);
+    let facts = system::facts(&common.root(), &scope);
     let only = common.only();
     let plan = crate::plan::plan(&state, &facts, only);
     carry_out::run(

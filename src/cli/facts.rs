@@ -1,7 +1,7 @@
 //! `ssdtune facts`: the machine as JSON.
 
 use super::{Common, Error, Exit, output};
-use crate::facts::{Scope, gather};
+use crate::facts::Scope;
 
 /// Print all that is known of the machine, as JSON
 #[derive(Debug, clap::Args)]
@@ -18,7 +18,7 @@ pub fn run(_args: &Args, common: &Common) -> Result<Exit, Error> {
         Some(_) => Scope::everything().offline(),
         None => Scope::everything(),
     };
-    let facts = gather(&common.root(), &scope);
+    let facts = crate::system::facts(&common.root(), &scope);
     output::json(&facts)?;
     Ok(Exit::Done)
 }

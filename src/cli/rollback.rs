@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::{Common, Error, Exit, carry_out, load};
-use crate::facts::{Scope, gather};
+use crate::facts::Scope;
 use crate::plan::Plan;
 use crate::rollback::{self, To};
 use crate::snapshot::{Kind, Store};
@@ -57,11 +57,12 @@ pub fn run(args: &Args, common: &Common) -> Result<Exit, Error> {
     let touched = rollback::touched(&undone);
     let keys = |_: &[u8]| touched.clone();
     let state = DesiredState::default();
-    let scope = scoped(Scope::of(&state, &keys), common);
+    let timer = undone.iter().any(|snapshot| snapshot.plan.timer.is_some());
+    let scope = scoped(Scope::of(&state, &keys).with_timer(timer), common);
     let force = args.force;
     let boot = common.only();
     let replan = |facts: &crate::facts::Facts| only(rollback::plan(&undone, facts, force), boot);
-    let plan = replan(&gather(&common.root(), &scope));
+    let plan = replan(&crate::system::facts(&common.root(), &scope));
     carry_out::run(
         carry_out::Job {
             verb: "rollback",
@@ -101,7 +102,7 @@ fn copy(path: &Path, args: &Args, store: &Store, common: &Common) -> Result<Exit
     let scope = scoped(Scope::of(&state, &keys), common);
     let boot = common.only();
     let replan = |facts: &crate::facts::Facts| only(rollback::plan_copy(&bytes, facts), boot);
-    let plan = replan(&gather(&common.root(), &scope));
+    let plan = replan(&crate::system::facts(&common.root(), &scope));
     carry_out::run(
         carry_out::Job {
             verb: "rollback",
@@ -126,6 +127,7 @@ fn scoped<'a>(scope: Scope<'a>, common: &Common) -> Scope<'a> {
 
 /// The half of a plan that was asked for.
 fn only(mut plan: Plan, only: crate::plan::Only) -> Plan {
+    plan.timer = plan.timer.and_then(|change| change.only(only));
     if !only.live() {
         plan.devices.clear();
         for change in &mut plan.mounts {

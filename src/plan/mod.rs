@@ -14,9 +14,11 @@ mod notices;
 pub mod queue;
 pub mod record;
 pub mod rules;
+mod timer;
 
 pub use context::Only;
 pub use decide::{obstacles, plan};
+pub use timer::{LinkEdit, TimerChange};
 
 use serde::{Deserialize, Serialize};
 
@@ -48,6 +50,9 @@ pub struct Plan {
     pub mounts: Vec<MountChange>,
     /// Queues, bottom-up: disks before what is stacked on them.
     pub devices: Vec<DeviceChange>,
+    /// fstrim.timer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timer: Option<TimerChange>,
     /// Files, in the order in which they are committed.
     pub files: Vec<FileEdit>,
     /// What is to be told of it.
@@ -233,7 +238,7 @@ pub struct FileEdit {
 #[cfg_attr(feature = "docgen", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Reload {
-    /// systemd: fstab changed.
+    /// systemd: fstab changed, or a link that starts a unit.
     pub systemd: bool,
     /// udevd: the rules changed.
     pub udev: bool,
@@ -294,8 +299,16 @@ impl LiveMount {
 }
 
 impl Plan {
+    /// The links that it changes.
+    pub fn links(&self) -> &[LinkEdit] {
+        self.timer.as_ref().map_or(&[], |change| &change.links)
+    }
+
     /// True where apply would do nothing.
     pub fn is_empty(&self) -> bool {
-        self.mounts.is_empty() && self.devices.is_empty() && self.files.is_empty()
+        self.mounts.is_empty()
+            && self.devices.is_empty()
+            && self.timer.is_none()
+            && self.files.is_empty()
     }
 }

@@ -9,6 +9,7 @@ use crate::knowledge::options::{self, Found as Known};
 use crate::plan::context::Context;
 use crate::plan::mounts::Wish;
 use crate::plan::notices::Notices;
+use crate::plan::timer;
 
 /// Directories that hold what every start of the machine runs.
 const RUN_FROM: &[&[u8]] = &[
@@ -258,7 +259,8 @@ fn discard(
             origin.clone(),
         );
     }
-    if cx.facts.trim_timer {
+    // Where `[trim]` says what is to be, that is looked at with every line of fstab.
+    if timer::wished(cx).is_none() && cx.facts.trim_timer.trims() {
         notices.warn(
             "trim-twice",
             allow,
@@ -268,17 +270,12 @@ fn discard(
     }
     let Some(mount) = mounted else { return };
     if let Some(layer) = cx.facts.discards_end_at(mount) {
-        let why = if layer.crypt {
-            "dm-crypt drops discards unless crypttab has `discard` (it tells what is free)"
-        } else {
-            "it does not take discards"
-        };
         notices.warn(
             "no-discard",
             allow,
             format!(
-                "`{token}` on `{target}` has no effect: {} is below it, and {why}",
-                layer.name
+                "`{token}` on `{target}` has no effect: {} is below it, and {}",
+                layer.name, layer.why
             ),
             origin,
         );
