@@ -14,7 +14,7 @@ mod notices;
 pub mod queue;
 pub mod record;
 pub mod rules;
-mod timer;
+pub(crate) mod timer;
 
 pub use context::Only;
 pub use decide::{obstacles, plan};

@@ -106,7 +106,10 @@ pub(super) fn decide(
         nothing_to_trim(cx.facts, place(), notices);
     }
     if timer.running.is_none() && cx.only == Only::Now {
-        let why = "whether fstrim.timer runs cannot be told, as systemd does not run here: it is not started or stopped";
+        let why = format!(
+            "fstrim.timer is neither started nor stopped: {}",
+            unknown(cx.facts)
+        );
         notices.note("trim", why, place());
     }
     remember(record, ENABLED, Some(timer.enabled()), on);
@@ -128,7 +131,10 @@ fn change(cx: &Context<'_>, enabled: bool, running: Option<bool>) -> Option<Time
     } else if timer.running == Some(enabled) {
         Some("in effect already".to_owned())
     } else {
-        (timer.running.is_none()).then(|| "systemd does not run here".to_owned())
+        timer
+            .running
+            .is_none()
+            .then(|| unknown(cx.facts).to_owned())
     };
     let change = TimerChange {
         enabled: boot.then_some(enabled),
@@ -142,6 +148,14 @@ fn change(cx: &Context<'_>, enabled: bool, running: Option<bool>) -> Option<Time
         change.why = None;
     }
     Some(change)
+}
+
+/// Why nobody knows whether it runs.
+pub(crate) fn unknown(facts: &Facts) -> &'static str {
+    match facts.systemd {
+        true => "systemd did not say if it runs",
+        false => "systemd does not run here",
+    }
 }
 
 /// The links that make the next boot start it, or not.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::{notice, void};
 use crate::facts::Facts;
 use crate::format::text::Text;
+use crate::plan::timer::unknown;
 use crate::plan::{LinkEdit, Plan, TimerChange};
 use crate::snapshot::Snapshot;
 
@@ -63,7 +64,7 @@ pub(super) fn back(undone: &[Snapshot], facts: &Facts, plan: &mut Plan, force: b
     if !links.is_empty() || running.is_some() {
         let why = (running.is_none() && !facts.offline).then(|| match timer.running {
             Some(_) => "in effect already".to_owned(),
-            None => "systemd does not run here".to_owned(),
+            None => unknown(facts).to_owned(),
         });
         plan.timer = Some(TimerChange {
             enabled,
