@@ -17,6 +17,8 @@ mod drift;
 mod history;
 #[path = "live/interrupted.rs"]
 mod interrupted;
+#[path = "live/killed.rs"]
+mod killed;
 #[path = "live/mounts.rs"]
 mod mounts;
 #[path = "live/recipe.rs"]

@@ -125,18 +125,14 @@ fn compared(snapshot: &Snapshot, common: &Common) -> Result<String, Error> {
             .before
             .as_ref()
             .map_or(&[][..], |image| image.bytes.as_bytes());
-        let hunks = diff::hunks(before, &now, 3);
-        if hunks.is_empty() {
+        if before == now {
             continue;
         }
         page.push_str(&format!(
             "--- {} before apply {}\n+++ {} now\n",
             edit.path, snapshot.number, edit.path
         ));
-        for line in hunks {
-            page.push_str(&line);
-            page.push('\n');
-        }
+        diff::hunks(&mut page, "", before, &now, 3);
     }
     if page.is_empty() {
         page.push_str("The files are as they were before it.\n");

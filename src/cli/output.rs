@@ -3,11 +3,10 @@
 
 use std::io::Write as _;
 
-use anstream::adapter::strip_str;
 use anstream::{AutoStream, ColorChoice};
 
 use super::Error;
-use crate::render::style::{ERROR, paint};
+use crate::render::style::{self, ERROR, paint};
 use crate::render::words::visible;
 
 /// Prints a page to stdout, without styles where they do not belong.
@@ -19,7 +18,7 @@ pub fn page(text: &str) -> Result<(), Error> {
     let text = if styled {
         text
     } else {
-        plain = strip_str(text).to_string();
+        plain = style::plain(text);
         &plain
     };
     finish(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
@@ -46,7 +45,7 @@ pub fn error(message: &str) {
 
 /// A message may quote what others wrote (a name, a key of a file): it must not steer the terminal.
 fn plain(message: &str) -> String {
-    let lines: Vec<String> = message.split('\n').map(visible).collect();
+    let lines: Vec<_> = message.split('\n').map(visible).collect();
     lines.join("\n")
 }
 

@@ -1,7 +1,7 @@
 //! Reading the machine, within a scope.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
 
 use super::read::{Reader, words};
@@ -116,8 +116,8 @@ fn targets<'f>(scope: &Scope<'f>, fstab: &'f Fstab) -> Vec<Cow<'f, [u8]>> {
         }
         None => targets.push(Cow::Borrowed(b"/tmp")),
     }
-    targets.sort_unstable();
-    targets.dedup();
+    let mut seen = HashSet::new();
+    targets.retain(|target| seen.insert(target.clone()));
     targets
 }
 

@@ -4,9 +4,10 @@
 //! values, all keys must hold, a list means any of. Some kinds of device are left alone unless the
 //! rule asks for them (case S03); eMMC boot and replay-protected parts are never taken.
 
-use super::stack::{Stack, Top, stack_of};
+use std::collections::HashMap;
+
+use super::stack::{Stack, Top, stacks};
 use super::{Device, Facts};
-use crate::format::fstab::Fstab;
 use crate::format::glob::glob;
 use crate::format::text::Text;
 use crate::knowledge::transport::{NEVER, TRANSPORTS};
@@ -42,6 +43,8 @@ pub struct Matcher<'a> {
     /// It asks for kinds that are left alone otherwise.
     asks: bool,
     stacks: Vec<(Text, Stack)>,
+    /// What each device is in these, by kernel name.
+    layers: HashMap<String, Layer>,
 }
 
 /// Whether a selector takes a device; to ask for many devices, use a [`Matcher`].
@@ -128,10 +131,15 @@ fn is_never_taken(name: &str) -> bool {
 impl<'a> Matcher<'a> {
     /// Makes a selector ready.
     pub fn new(selector: &'a DeviceSelector, facts: &Facts) -> Self {
+        let stacks = match selector.mount[..] {
+            [] => Vec::new(),
+            _ => stacks(facts, |target| any_of(&selector.mount, Some(target))),
+        };
         Self {
             selector,
             asks: selector.asks_for_unusual(),
-            stacks: stacks(selector, facts),
+            layers: layers(&stacks),
+            stacks,
         }
     }
 
@@ -169,8 +177,7 @@ impl<'a> Matcher<'a> {
 
     /// Whether a device is in the layers of a mount point that the rule found.
     fn is_below(&self, name: &str) -> bool {
-        let mut stacks = self.stacks.iter();
-        stacks.any(|(_, stack)| stack.layer(name).is_some())
+        self.layers.contains_key(name)
     }
 
     /// Whether the rule takes a device.
@@ -191,21 +198,7 @@ impl<'a> Matcher<'a> {
 
     /// Which of the rule's settings are for a device that it takes.
     pub fn layer(&self, name: &str) -> Layer {
-        if self.selector.mount.is_empty() {
-            return Layer::Both;
-        }
-        let mut layers = self
-            .stacks
-            .iter()
-            .filter_map(|(_, stack)| stack.layer(name));
-        let Some(first) = layers.next() else {
-            return Layer::Both;
-        };
-        // A disk below one filesystem and itself the top of another gets all.
-        layers.fold(
-            first,
-            |one, other| if one == other { one } else { Layer::Both },
-        )
+        self.layers.get(name).copied().unwrap_or(Layer::Both)
     }
 
     /// Whether every key of the selector holds.
@@ -234,45 +227,29 @@ impl<'a> Matcher<'a> {
     }
 }
 
-impl Stack {
-    /// What a device is in these layers.
-    fn layer(&self, name: &str) -> Option<Layer> {
-        let top = matches!(&self.top, Top::Device(device) if device == name);
-        let disk = self.disks.iter().any(|device| device == name);
-        match (top, disk) {
-            (true, true) => Some(Layer::Both),
-            (true, false) => Some(Layer::Top),
-            (false, true) => Some(Layer::Disk),
-            (false, false) => None,
+/// What each device is in these layers. A disk below one filesystem and itself the top of another
+/// gets all.
+fn layers(stacks: &[(Text, Stack)]) -> HashMap<String, Layer> {
+    let mut layers: HashMap<String, Layer> = HashMap::new();
+    let mut note = |name: &str, layer: Layer| {
+        layers
+            .entry(name.to_owned())
+            .and_modify(|known| {
+                if *known != layer {
+                    *known = Layer::Both;
+                }
+            })
+            .or_insert(layer);
+    };
+    for (_, stack) in stacks {
+        if let Top::Device(name) = &stack.top {
+            note(name, Layer::Top);
+        }
+        for name in &stack.disks {
+            note(name, Layer::Disk);
         }
     }
-}
-
-/// The mount points, mounted or in fstab, that a selector's patterns match, with their layers.
-fn stacks(selector: &DeviceSelector, facts: &Facts) -> Vec<(Text, Stack)> {
-    if selector.mount.is_empty() {
-        return Vec::new();
-    }
-    let mut targets: Vec<Text> = facts
-        .mounts
-        .iter()
-        .map(|mount| mount.target.clone())
-        .collect();
-    if let Some(image) = &facts.fstab.image {
-        let fstab = Fstab::parse(image.bytes.as_bytes());
-        let entries = fstab.entries().filter(|(_, entry)| entry.is_mount());
-        targets.extend(entries.map(|(_, entry)| Text::from(&*entry.target())));
-    }
-    targets.retain(|target| any_of(&selector.mount, Some(target)));
-    targets.sort_unstable();
-    targets.dedup();
-    targets
-        .into_iter()
-        .filter_map(|target| {
-            let stack = stack_of(facts, target.as_bytes())?;
-            Some((target, stack))
-        })
-        .collect()
+    layers
 }
 
 /// Why a device is left alone unless asked for, in words.

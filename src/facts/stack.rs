@@ -3,7 +3,7 @@
 //! Two layers matter (case S09). Read-ahead is taken from the device that the filesystem is mounted
 //! on, or from btrfs' own; schedulers and queue limits work at the bottom, on the disks.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Device, Facts, Mount};
 use crate::format::fstab::{Entry, Fstab};
@@ -29,19 +29,36 @@ pub struct Stack {
     pub disks: Vec<String>,
 }
 
-/// The layers below a mount point: of what is mounted there last, else of its line in fstab.
-///
-/// None where neither knows the target. A target that is known but stands on no device that can
-/// be seen (tmpfs, NFS, a disk that is not there) has no disks and [`Top::None`].
+/// The layers below a mount point; none where neither mounts nor fstab know it.
 pub fn stack_of(facts: &Facts, target: &[u8]) -> Option<Stack> {
-    if let Some(mount) = facts.mount_at(target) {
-        return Some(of_mount(facts, mount));
+    let mut found = stacks(facts, |other| other.as_bytes() == target);
+    found.pop().map(|(_, stack)| stack)
+}
+
+/// The layers below each mount point that is wanted, in the order of their names: of what is
+/// mounted there last, else of its line in fstab.
+///
+/// One that stands on no device that can be seen (tmpfs, NFS, a disk that is not there) has no disks
+/// and [`Top::None`].
+pub fn stacks(facts: &Facts, wanted: impl Fn(&Text) -> bool) -> Vec<(Text, Stack)> {
+    let mut mounted: BTreeMap<&Text, &Mount> = BTreeMap::new();
+    for mount in facts.mounts.iter().filter(|mount| wanted(&mount.target)) {
+        mounted.insert(&mount.target, mount);
     }
-    let fstab = Fstab::parse(facts.fstab.image.as_ref()?.bytes.as_bytes());
-    let mut entries = fstab.entries().map(|(_, entry)| entry);
-    entries
-        .find(|entry| entry.is_mount() && *entry.target() == *target)
-        .map(|entry| of_entry(facts, &entry))
+    let mut found: BTreeMap<Text, Stack> = mounted
+        .into_iter()
+        .map(|(target, mount)| (target.clone(), of_mount(facts, mount)))
+        .collect();
+    if let Some(image) = &facts.fstab.image {
+        let fstab = Fstab::parse(image.bytes.as_bytes());
+        for (_, entry) in fstab.entries().filter(|(_, entry)| entry.is_mount()) {
+            let target = Text(entry.target().into_owned());
+            if wanted(&target) && !found.contains_key(&target) {
+                found.insert(target, of_entry(facts, &entry));
+            }
+        }
+    }
+    found.into_iter().collect()
 }
 
 /// The layers below something mounted.
@@ -118,12 +135,7 @@ impl Stack {
 
 /// What a source of fstab or mountinfo stands for: a `major:minor` or a kernel name.
 fn resolve<'f>(facts: &'f Facts, source: &'f [u8]) -> Option<&'f str> {
-    // A Text is looked up by its bytes; the map is small.
-    let found = facts
-        .sources
-        .iter()
-        .find(|(known, _)| known.as_bytes() == source);
-    if let Some((_, number)) = found {
+    if let Some(number) = facts.sources.get(&Text::from(source)) {
         return Some(number);
     }
     let node = source.strip_prefix(b"/dev/")?;

@@ -4,6 +4,7 @@
 //! is written reversibly: a byte that is not UTF-8 becomes `\xNN`, and so does a backslash that
 //! would otherwise read as the start of one. fstab's own `\040` stays as it is.
 
+use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::fmt;
 use std::os::unix::ffi::OsStrExt;
@@ -24,6 +25,14 @@ impl Text {
     /// The bytes as a path.
     pub fn as_path(&self) -> &Path {
         Path::new(OsStr::from_bytes(&self.0))
+    }
+
+    /// What [`fmt::Display`] writes; nearly always the bytes as they are.
+    pub fn to_str(&self) -> Cow<'_, str> {
+        match std::str::from_utf8(&self.0) {
+            Ok(text) if !self.0.contains(&b'\\') => Cow::Borrowed(text),
+            _ => Cow::Owned(self.to_string()),
+        }
     }
 
     /// Reads back what [`fmt::Display`] wrote.
@@ -121,7 +130,9 @@ mod tests {
     proptest::proptest! {
         #[test]
         fn written_text_reads_back(bytes: Vec<u8>) {
-            proptest::prop_assert_eq!(&Text::unescape(&Text(bytes.clone()).to_string()).0, &bytes);
+            let text = Text(bytes);
+            proptest::prop_assert_eq!(&Text::unescape(&text.to_string()), &text);
+            proptest::prop_assert_eq!(&*text.to_str(), text.to_string());
         }
     }
 

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use super::context::Context;
 use super::notices::Notices;
 use super::queue::Queue;
-use super::record::{self, Found, Record};
+use super::record::{self, Found, Record, Settings};
 use super::{DeviceChange, Identity, forecast};
 use crate::facts::Device;
 use crate::facts::select::Matcher;
@@ -63,10 +63,11 @@ pub(super) fn decide<'a>(
         }
         let wanted = Wanted::new(taking);
         let decided = one(cx, name, device, &wanted, dropped, notices);
-        if untaken && decided.managed.is_empty() {
+        if decided.managed.is_empty() {
             record.queues.remove(key);
         } else {
-            keep(record, key, decided.managed);
+            let known = record.queues.entry(key.clone()).or_default();
+            known.note(decided.managed);
         }
         changes.extend(decided.change);
     }
@@ -77,23 +78,7 @@ pub(super) fn decide<'a>(
 
 struct Decided {
     change: Option<DeviceChange>,
-    managed: BTreeMap<String, Found>,
-}
-
-/// Keeps the value first found, notes the one written.
-fn keep(record: &mut Record, key: &str, managed: BTreeMap<String, Found>) {
-    if managed.is_empty() {
-        record.queues.remove(key);
-        return;
-    }
-    let known = record.queues.entry(key.to_owned()).or_default();
-    known.retain(|setting, _| managed.contains_key(setting));
-    for (setting, found) in managed {
-        known
-            .entry(setting)
-            .and_modify(|old| old.wrote.clone_from(&found.wrote))
-            .or_insert(found);
-    }
+    managed: Vec<(String, Found)>,
 }
 
 fn one(
@@ -101,13 +86,13 @@ fn one(
     name: &str,
     device: &Device,
     wanted: &Wanted<'_>,
-    dropped: Option<&BTreeMap<String, Found>>,
+    dropped: Option<&Settings>,
     notices: &mut Notices,
 ) -> Decided {
     let before = current(device);
     let mut decided = Decided {
         change: None,
-        managed: BTreeMap::new(),
+        managed: Vec::new(),
     };
     let active = before.scheduler();
     let chosen = choose(cx, name, device, wanted, notices);
@@ -170,16 +155,14 @@ fn one(
     let after = forecast::after(&before, &goals_map(&goals, &before));
     for goal in goals.iter().filter(|goal| goal.origin.is_some()) {
         let key = goal.attribute.key();
-        decided.managed.insert(
-            key,
-            Found {
-                found: before.get(goal.attribute).map(|value| value.0.clone()),
-                wrote: after.get(goal.attribute).map(|value| value.0.clone()),
-                under: active
-                    .filter(|_| goal.attribute.reset_by_scheduler_switch())
-                    .map(|scheduler| scheduler.name().to_owned()),
-            },
-        );
+        let found = Found {
+            found: before.get(goal.attribute).map(|value| value.0.clone()),
+            wrote: after.get(goal.attribute).map(|value| value.0.clone()),
+            under: active
+                .filter(|_| goal.attribute.reset_by_scheduler_switch())
+                .map(|scheduler| scheduler.name().to_owned()),
+        };
+        decided.managed.push((key, found));
     }
     let mut settings = Vec::new();
     for goal in &goals {

@@ -95,7 +95,7 @@ pub struct MountChange {
     /// Option by option.
     pub options: Vec<OptionChange>,
     /// What is done to the mounted filesystem.
-    pub live: Option<LiveMount>,
+    pub live: Option<Box<LiveMount>>,
 }
 
 /// What happens to a line of fstab.

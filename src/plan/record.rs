@@ -3,7 +3,11 @@
 //! A setting dropped from the state file goes back to the value first found, unless somebody else
 //! has changed it since. Values only, readable by everyone.
 
+mod settings;
+
 use std::collections::BTreeMap;
+
+pub use settings::Settings;
 
 use serde::{Deserialize, Serialize};
 
@@ -24,11 +28,11 @@ pub struct Record {
     /// Version of this format.
     pub version: u32,
     /// Option slots of fstab lines, by mount point and slot.
-    pub options: BTreeMap<String, BTreeMap<String, Found>>,
+    pub options: BTreeMap<String, Settings>,
     /// Mount points whose lines ssdtune added.
     pub added: Vec<String>,
     /// Queue settings, by device ([`device_key`]) and setting.
-    pub queues: BTreeMap<String, BTreeMap<String, Found>>,
+    pub queues: BTreeMap<String, Settings>,
     /// fstrim.timer: `enabled` and `running`, each `true` or `false`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub timer: BTreeMap<String, Found>,
@@ -140,8 +144,8 @@ pub fn recorded(bytes: &[u8]) -> Vec<Recorded> {
                 serial: part("serial ").map(Text::unescape),
                 wwn: key.rsplit_once("wwn ").map(|(_, wwn)| Text::unescape(wwn)),
                 attributes: settings
-                    .keys()
-                    .filter_map(|key| attributes::by_key(key))
+                    .iter()
+                    .filter_map(|(key, _)| attributes::by_key(key))
                     .collect(),
             }
         })

@@ -1,39 +1,65 @@
 //! Unified diffs of files, safe for a terminal and without secrets.
 
+use std::borrow::Cow;
+
+use anstyle::Style;
 use similar::TextDiff;
 
-use super::style::{ADD, QUIET, REMOVE, paint};
-use super::words::{masked, visible};
+use super::style::{ADD, QUIET, REMOVE};
+use super::words::discreet;
 
-/// The hunks that lead from one text to another, a line each, `context` lines around them.
-pub fn hunks(before: &[u8], after: &[u8], context: usize) -> Vec<String> {
+/// The hunks that lead from one text to another, each line behind `indent`, with `context` lines
+/// around them.
+pub fn hunks(page: &mut String, indent: &str, before: &[u8], after: &[u8], context: usize) {
     let diff = TextDiff::from_lines(before, after);
     let mut unified = diff.unified_diff();
     unified.context_radius(context);
-    let mut lines = Vec::new();
+    let [quiet, plain, gone, new] = [QUIET, Style::new(), REMOVE, ADD].map(Painted::new);
+    let mut line = |style: &Painted, sign: &str, text: &str| {
+        for part in [indent, &style.on, sign, text, &style.off, "\n"] {
+            page.push_str(part);
+        }
+    };
     for hunk in unified.iter_hunks() {
-        lines.push(paint(QUIET, hunk.header()));
+        line(&quiet, "", &hunk.header().to_string());
         for change in hunk.iter_changes() {
             let (text, ended) = match change.value().strip_suffix(b"\n") {
                 Some(text) => (text, true),
                 None => (change.value(), false),
             };
-            let text = visible(&masked(&shown(text)));
-            lines.push(match change.tag() {
-                similar::ChangeTag::Equal => format!(" {text}"),
-                similar::ChangeTag::Delete => paint(REMOVE, format!("-{text}")),
-                similar::ChangeTag::Insert => paint(ADD, format!("+{text}")),
-            });
+            let (style, sign) = match change.tag() {
+                similar::ChangeTag::Equal => (&plain, " "),
+                similar::ChangeTag::Delete => (&gone, "-"),
+                similar::ChangeTag::Insert => (&new, "+"),
+            };
+            line(style, sign, &discreet(&shown(text)));
             if !ended {
-                lines.push(paint(QUIET, "\\ No newline at end of file"));
+                line(&quiet, "", "\\ No newline at end of file");
             }
         }
     }
-    lines
+}
+
+/// What a style writes before a text and behind it: made once, there may be thousands of lines.
+struct Painted {
+    on: String,
+    off: String,
+}
+
+impl Painted {
+    fn new(style: Style) -> Self {
+        Self {
+            on: style.to_string(),
+            off: format!("{style:#}"),
+        }
+    }
 }
 
 /// A line as it is, but for what is no UTF-8, which is shown as `\xNN`.
-fn shown(line: &[u8]) -> String {
+fn shown(line: &[u8]) -> Cow<'_, str> {
+    if let Ok(text) = std::str::from_utf8(line) {
+        return Cow::Borrowed(text);
+    }
     let mut text = String::with_capacity(line.len());
     for chunk in line.utf8_chunks() {
         text.push_str(chunk.valid());
@@ -41,7 +67,7 @@ fn shown(line: &[u8]) -> String {
             text.push_str(&format!("\\x{byte:02x}"));
         }
     }
-    text
+    Cow::Owned(text)
 }
 
 #[cfg(test)]
@@ -50,11 +76,12 @@ mod tests {
 
     #[test]
     fn a_missing_final_newline_is_said() {
-        let lines = hunks(b"a\nb", b"a\nb\nc\n", 1);
-        let plain = anstream::adapter::strip_str(&lines.join("\n")).to_string();
+        let mut page = String::new();
+        hunks(&mut page, "  ", b"a\nb", b"a\nb\nc\n", 1);
+        let plain = crate::render::style::plain(&page);
         assert_eq!(
             plain,
-            "@@ -1,2 +1,3 @@\n a\n-b\n\\ No newline at end of file\n+b\n+c"
+            "  @@ -1,2 +1,3 @@\n   a\n  -b\n  \\ No newline at end of file\n  +b\n  +c\n"
         );
     }
 }

@@ -1,5 +1,7 @@
 //! Plans for programs, with secrets masked. Only what `facts` and snapshots hold is complete.
 
+use std::borrow::Cow;
+
 use crate::facts::Image;
 use crate::format::text::Text;
 use crate::plan::Plan;
@@ -18,40 +20,45 @@ pub fn plan(plan: &Plan) -> Plan {
         .chain(&mut plan.warnings)
         .chain(&mut plan.notes)
     {
-        notice.text = masked(&notice.text);
-        notice.name = masked(&notice.name);
+        hide(&mut notice.text);
+        hide(&mut notice.name);
     }
     for pending in &mut plan.pending {
-        pending.option = masked(&pending.option);
-        pending.now = pending.now.as_deref().map(masked);
+        hide(&mut pending.option);
+        pending.now.iter_mut().for_each(hide);
     }
     for option in plan
         .mounts
         .iter_mut()
         .flat_map(|change| &mut change.options)
     {
-        for text in [&mut option.from, &mut option.to].into_iter().flatten() {
-            *text = masked(text);
-        }
+        [&mut option.from, &mut option.to]
+            .into_iter()
+            .flatten()
+            .for_each(hide);
     }
     for change in &mut plan.mounts {
         let Some(live) = &mut change.live else {
             continue;
         };
         for option in &mut live.options_before {
-            *option = Text::unescape(&masked(&option.to_string()));
+            *option = Text::unescape(&masked(&option.to_str()));
         }
-        for option in live.set.iter_mut().chain(&mut live.undo) {
-            *option = masked(option);
-        }
+        live.set.iter_mut().chain(&mut live.undo).for_each(hide);
     }
     plan
+}
+
+fn hide(text: &mut String) {
+    if let Cow::Owned(masked) = masked(text) {
+        *text = masked;
+    }
 }
 
 fn mask(image: &mut Option<Image>) {
     if let Some(image) = image {
         let text = image.bytes.to_string();
-        let lines: Vec<String> = text.split('\n').map(masked).collect();
+        let lines: Vec<_> = text.split('\n').map(masked).collect();
         image.bytes = Text::unescape(&lines.join("\n"));
     }
 }

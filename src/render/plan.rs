@@ -5,8 +5,10 @@ mod files;
 mod mounts;
 mod timer;
 
-use super::style::{ADD, CHANGE, ERROR, QUIET, REMOVE, TITLE, paint};
-use super::words::{WIDTH, count, host, masked, visible, width, wrap};
+use std::borrow::Cow;
+
+use super::style::{ADD, CHANGE, ERROR, QUIET, REMOVE, TITLE, paint, plain};
+use super::words::{WIDTH, count, discreet, host, visible, width, wrap};
 use crate::plan::{LineChange, Notice, Plan, SettingChange, When};
 
 /// How much is shown.
@@ -65,7 +67,7 @@ fn head(plan: &Plan) -> String {
         head.push_str(&visible(&plan.kernel));
     }
     if !plan.state.is_empty() {
-        let files: Vec<String> = plan.state.iter().map(|name| visible(name)).collect();
+        let files: Vec<Cow<'_, str>> = plan.state.iter().map(|name| visible(name)).collect();
         head.push_str(", state ");
         head.push_str(&files.join(" "));
     }
@@ -143,7 +145,7 @@ fn pending(page: &mut String, plan: &Plan) {
             "{} on {}{now}: {}",
             pending.option, pending.target, pending.why
         );
-        paragraph(page, "", &visible(&masked(&text)));
+        paragraph(page, "", &discreet(&text));
     }
 }
 
@@ -175,17 +177,19 @@ fn notices(page: &mut String, plan: &Plan, detail: Detail) {
     }
 }
 
-fn sentence(notice: &Notice, place: bool) -> String {
-    let text = masked(&notice.text);
+fn sentence(notice: &Notice, place: bool) -> Cow<'_, str> {
     match &notice.origin {
-        Some(origin) if place => visible(&format!("{text} ({origin})")),
-        _ => visible(&text),
+        Some(origin) if place => {
+            let text = discreet(&notice.text);
+            Cow::Owned(format!("{text} ({})", visible(origin)))
+        }
+        _ => discreet(&notice.text),
     }
 }
 
 /// A lead and wrapped text behind it, indented by two.
 fn paragraph(page: &mut String, lead: &str, text: &str) {
-    let used = width(&anstream::adapter::strip_str(lead).to_string());
+    let used = width(&plain(lead));
     let indent = " ".repeat(2 + used);
     for (index, line) in wrap(text, WIDTH - 2 - used).iter().enumerate() {
         if index == 0 {

@@ -19,3 +19,38 @@ pub const ERROR: Style = AnsiColor::Red.on_default().bold();
 pub fn paint(style: Style, text: impl std::fmt::Display) -> String {
     format!("{style}{text}{style:#}")
 }
+
+/// The page without its styles; a page of thousands of lines is most of what is printed.
+pub fn plain(page: &str) -> String {
+    let mut out = String::with_capacity(page.len());
+    let mut pieces = page.split('\x1b');
+    out.push_str(pieces.next().unwrap_or_default());
+    for piece in pieces {
+        let style = piece
+            .strip_prefix('[')
+            .and_then(|rest| rest.split_once('m'))
+            .filter(|(codes, _)| codes.bytes().all(|b| b.is_ascii_digit() || b == b';'));
+        match style {
+            Some((_, text)) => out.push_str(text),
+            None => {
+                out.push('\x1b');
+                out.push_str(piece);
+            }
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn styles_come_off() {
+        let page = format!("{}m {} é", paint(ERROR, "a[m"), paint(Style::new(), "b"));
+        assert_eq!(plain(&page), "a[mm b é");
+        for other in ["", "\x1b", "a\x1b[2Jb", "\x1b[1;xm"] {
+            assert_eq!(plain(other), other);
+        }
+    }
+}

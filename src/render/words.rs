@@ -1,5 +1,7 @@
 //! Small pieces of text that several pages share.
 
+use std::borrow::Cow;
+
 /// Columns that a page is set for.
 pub const WIDTH: usize = 80;
 
@@ -8,6 +10,9 @@ pub const WIDTH: usize = 80;
 ///
 /// Ranges as of Unicode's East Asian Width `W` and `F`, the blocks rounded outwards.
 pub fn width(text: &str) -> usize {
+    if text.is_ascii() {
+        return text.len();
+    }
     text.chars().map(columns).sum()
 }
 
@@ -63,7 +68,7 @@ pub fn wrap(text: &str, columns: usize) -> Vec<String> {
 pub fn host(name: &str) -> String {
     match name {
         "" => "a system without a name".to_owned(),
-        name => visible(name),
+        name => visible(name).into_owned(),
     }
 }
 
@@ -94,7 +99,10 @@ pub fn size(kib: u64) -> String {
 }
 
 /// Text with control characters made visible: nothing a file holds may steer a terminal.
-pub fn visible(text: &str) -> String {
+pub fn visible(text: &str) -> Cow<'_, str> {
+    if text.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\t')) {
+        return Cow::Borrowed(text);
+    }
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         // Also the marks that turn the direction of what follows, and other ends of lines.
@@ -105,7 +113,15 @@ pub fn visible(text: &str) -> String {
             out.push(c);
         }
     }
-    out
+    Cow::Owned(out)
+}
+
+/// The same of text that may hold a secret.
+pub fn discreet(text: &str) -> Cow<'_, str> {
+    match masked(text) {
+        Cow::Borrowed(text) => visible(text),
+        Cow::Owned(text) => Cow::Owned(visible(&text).into_owned()),
+    }
 }
 
 /// Options whose value is a secret, or tells where one is kept.
@@ -126,7 +142,11 @@ const SECRETS: [&str; 11] = [
 /// A line of fstab, an option, or a sentence about one, with what is secret in it replaced by
 /// `***`: the values of such options, a password after a user's name (`user=anna%secret`), and one
 /// in an address (`https://anna:secret@host/dav`).
-pub fn masked(line: &str) -> String {
+pub fn masked(line: &str) -> Cow<'_, str> {
+    // A secret stands behind the `=` of an option, or in an address.
+    if !line.as_bytes().contains(&b'=') && !line.contains("://") {
+        return Cow::Borrowed(line);
+    }
     let mut out = String::with_capacity(line.len());
     let mut rest = line;
     // An item ends at a comma or blank; a password may hold neither in fstab, unless it is quoted.
@@ -138,7 +158,7 @@ pub fn masked(line: &str) -> String {
         out.push_str(&rest[end..end + next]);
         rest = &rest[end + next..];
     }
-    out
+    Cow::Owned(out)
 }
 
 /// Where an item really ends whose value is in double quotes (`password="a,b"`).

@@ -69,13 +69,13 @@ pub(super) fn back(undone: &[Snapshot], facts: &Facts, plan: &mut Plan) {
             .iter_mut()
             .find(|change| change.target == target)
         {
-            Some(change) => change.live = moves.then_some(live),
+            Some(change) => change.live = moves.then(|| Box::new(live)),
             None if moves => plan.mounts.push(MountChange {
                 target,
                 fstype: live.fstype.clone(),
                 line: LineChange::Keep,
                 options: rows(&live),
-                live: Some(live),
+                live: Some(Box::new(live)),
             }),
             None => {}
         }

@@ -92,9 +92,9 @@ impl Store {
     /// the newest `keep` (at least one), unfinished ones, and the copies of fstab in /etc between
     /// the first and the last.
     ///
-    /// A snapshot that cannot be read, or waits to be finished, stays; so do a rollback without
-    /// which the first would seem to stand, and a copy of fstab that somebody has edited. The
-    /// caller holds the machine's lock.
+    /// A snapshot that cannot be read, or waits to be finished, stays; so do the last apply that
+    /// stands, a rollback without which the first would seem to stand, and a copy of fstab that
+    /// somebody has edited. The caller holds the machine's lock.
     ///
     /// # Errors
     /// The rest waits for the next time.
@@ -107,17 +107,21 @@ impl Store {
             let copy = read_file(self.root(), &copy_of_fstab(number));
             self.forget(system, number, copy.ok().flatten().as_ref())?;
         }
-        let old = made.len().saturating_sub(keep.max(1));
-        let old: Vec<Snapshot> = made[..old]
-            .iter()
-            .filter_map(|&number| self.read(number).ok())
-            .collect();
-        let needed = canceller(&old);
         let mut gone = Vec::new();
-        for snapshot in old.iter().skip(1) {
-            if snapshot.phase.is_final() && Some(snapshot.number) != needed {
-                self.discard(system, snapshot)?;
-                gone.push(snapshot.number);
+        let old = made.len().saturating_sub(keep.max(1));
+        if let Some(newest) = made.get(old).filter(|_| old > 1) {
+            let all: Vec<Snapshot> = made
+                .iter()
+                .filter_map(|&number| self.read(number).ok())
+                .collect();
+            let old = all.partition_point(|snapshot| snapshot.number < *newest);
+            let last = standing(&all).last().map(|snapshot| snapshot.number);
+            let needed = [canceller(&all[..old]), last];
+            for snapshot in all[..old].iter().skip(1) {
+                if snapshot.phase.is_final() && !needed.contains(&Some(snapshot.number)) {
+                    self.discard(system, snapshot)?;
+                    gone.push(snapshot.number);
+                }
             }
         }
         self.prune_backups(system, &made)?;

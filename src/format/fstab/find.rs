@@ -1,6 +1,8 @@
 //! The line of a mount point, or why there is none to edit.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
+use std::collections::hash_map::Entry as Slot;
 use std::fmt;
 
 use super::{Entry, Fstab, Kind, Line, Reason, canonical};
@@ -20,14 +22,13 @@ impl Fstab {
     }
 
     /// The same of all mount points at once: who asks for many of them looks them up here.
-    pub fn by_target(&self) -> HashMap<Vec<u8>, Vec<&Line>> {
-        let mut found: HashMap<Vec<u8>, Vec<&Line>> = HashMap::new();
+    pub fn by_target(&self) -> ByTarget<'_> {
+        let mut found = ByTarget::default();
         for line in &self.lines {
             match line.kind {
                 Kind::Entry(_) => {
                     if let Some(entry) = self.entry(line).filter(Entry::is_mount) {
-                        let target = entry.target().into_owned();
-                        found.entry(target).or_default().push(line);
+                        found.add(entry.target(), line);
                     }
                 }
                 Kind::Bad {
@@ -36,11 +37,11 @@ impl Fstab {
                     // Readers may differ in what they decode: as written counts too.
                     let raw = span.of(&self.bytes);
                     let decoded = canonical(&octal::decode(raw)).into_owned();
-                    let written = canonical(raw).into_owned();
-                    if written != decoded {
-                        found.entry(written).or_default().push(line);
+                    let written = canonical(raw);
+                    if *written != *decoded {
+                        found.add(written, line);
                     }
-                    found.entry(decoded).or_default().push(line);
+                    found.add(Cow::Owned(decoded), line);
                 }
                 _ => {}
             }
@@ -101,6 +102,38 @@ impl Fstab {
             }
             _ => false,
         }
+    }
+}
+
+/// The lines of an fstab by mount point.
+#[derive(Debug, Default)]
+pub struct ByTarget<'f> {
+    /// The first line about each.
+    first: HashMap<Cow<'f, [u8]>, [&'f Line; 1]>,
+    /// All lines, where there are several.
+    several: HashMap<Cow<'f, [u8]>, Vec<&'f Line>>,
+}
+
+impl<'f> ByTarget<'f> {
+    fn add(&mut self, target: Cow<'f, [u8]>, line: &'f Line) {
+        match self.first.entry(target) {
+            Slot::Vacant(free) => {
+                free.insert([line]);
+            }
+            Slot::Occupied(first) => self
+                .several
+                .entry(first.key().clone())
+                .or_insert_with(|| first.get().to_vec())
+                .push(line),
+        }
+    }
+
+    /// The lines about a mount point in canonical form: entries, and bad lines.
+    pub fn about(&self, target: &[u8]) -> &[&'f Line] {
+        if let Some(several) = self.several.get(target) {
+            return several;
+        }
+        self.first.get(target).map_or(&[], |first| &first[..])
     }
 }
 

@@ -14,7 +14,8 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Takes a file apart; the lines cover all of it.
 pub(super) fn parse(bytes: &[u8]) -> Vec<Line> {
-    let mut lines = Vec::new();
+    let count = bytes.iter().filter(|&&byte| byte == b'\n').count() + 1;
+    let mut lines = Vec::with_capacity(count);
     let (mut start, mut number, mut after_nul) = (0, 0, false);
     while start < bytes.len() {
         let rest = &bytes[start..];
@@ -144,7 +145,11 @@ fn fields(bytes: &[u8], found: &[Span]) -> Result<Fields, Reason> {
             fields: if found.len() == 1 { 1 } else { 2 },
         });
     };
-    if found.iter().any(|span| span.of(bytes).contains(&b'\r')) {
+    let whole = Span {
+        start: source.start,
+        end: found.last().unwrap_or(&fstype).end,
+    };
+    if whole.of(bytes).contains(&b'\r') {
         return Err(Reason::CarriageReturn);
     }
     for (field, number) in (5..).zip(rest.iter().skip(1)) {
@@ -159,8 +164,10 @@ fn fields(bytes: &[u8], found: &[Span]) -> Result<Fields, Reason> {
             });
         }
     }
-    for (field, span) in (1..=4).zip(found) {
-        if has_ambiguous_escape(span.of(bytes)) {
+    // Few lines have a backslash at all.
+    if whole.of(bytes).contains(&b'\\') {
+        let mut fields = (1..=4).zip(found);
+        if let Some((field, _)) = fields.find(|(_, span)| has_ambiguous_escape(span.of(bytes))) {
             return Err(Reason::Escape { field });
         }
     }
@@ -169,10 +176,9 @@ fn fields(bytes: &[u8], found: &[Span]) -> Result<Fields, Reason> {
     if !mount_point.starts_with(b"/") && !matches!(mount_point, b"none" | b"swap") && !is_swap {
         return Err(Reason::RelativeTarget);
     }
-    if mount_point
-        .split(|&byte| byte == b'/')
-        .any(|part| part == b"..")
-    {
+    let has_dots = mount_point.contains(&b'.');
+    let mut parts = mount_point.split(|&byte| byte == b'/');
+    if has_dots && parts.any(|part| part == b"..") {
         return Err(Reason::ParentInTarget);
     }
     if text(3).is_some_and(mount_options::is_open) {

@@ -14,7 +14,7 @@ mod splice;
 use std::borrow::Cow;
 
 pub use edit::{Edit, EditError, NewEntry};
-pub use find::{NotFound, WhyNot};
+pub use find::{ByTarget, NotFound, WhyNot};
 pub use reason::Reason;
 
 use super::octal;

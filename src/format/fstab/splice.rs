@@ -1,9 +1,9 @@
 //! Making changes: splices, checked by reading the result back.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use super::line::{LONGEST, has_ambiguous_escape};
-use super::{Edit, EditError, Fields, Fstab, Kind, Line, NewEntry, Span, canonical};
+use super::{ByTarget, Edit, EditError, Fields, Fstab, Kind, Line, NewEntry, Span, canonical};
 use crate::format::{mount_options, mount_options::Refusal, octal};
 
 impl Fstab {
@@ -62,13 +62,12 @@ impl Fstab {
             }
         }
         let known = match appended[..] {
-            [] => HashMap::new(),
+            [] => ByTarget::default(),
             _ => self.by_target(),
         };
         let is_crlf = self.is_crlf();
         for entry in &appended {
-            let rivals = known.get(&*canonical(&entry.target));
-            let mut rivals = rivals.into_iter().flatten();
+            let mut rivals = known.about(&canonical(&entry.target)).iter();
             if let Some(line) = rivals.find(|line| !matches!(changes.get(&line.number), Some(None)))
             {
                 return Err(EditError::Exists { line: line.number });

@@ -1,18 +1,12 @@
 //! Settings that nobody asks for any more: what they go back to.
 
-use std::collections::BTreeMap;
-
 use crate::knowledge::Scheduler;
 use crate::knowledge::attributes::{self, Attribute, Place};
 use crate::plan::queue::Queue;
-use crate::plan::record::Found;
+use crate::plan::record::{Found, Settings};
 
 /// The value first found, where what ssdtune wrote still stands.
-pub(super) fn back(
-    dropped: Option<&BTreeMap<String, Found>>,
-    key: &str,
-    now: Option<&str>,
-) -> Option<String> {
+pub(super) fn back(dropped: Option<&Settings>, key: &str, now: Option<&str>) -> Option<String> {
     let found = dropped?.get(key)?;
     (found.wrote.as_deref() == now)
         .then(|| found.found.clone())
@@ -21,13 +15,13 @@ pub(super) fn back(
 
 /// Settings of the record that nobody asks for any more, and the values they go back to.
 pub(super) fn dropped_goals(
-    dropped: Option<&BTreeMap<String, Found>>,
+    dropped: Option<&Settings>,
     before: &Queue,
     asked: &[&'static Attribute],
     next: Option<Scheduler>,
 ) -> Vec<(&'static Attribute, String)> {
     let mut goals = Vec::new();
-    for (key, found) in dropped.into_iter().flatten() {
+    for (key, found) in dropped.into_iter().flat_map(Settings::iter) {
         let Some(attribute) = attributes::by_key(key) else {
             continue;
         };

@@ -7,7 +7,7 @@ use crate::format::mount_options;
 use crate::format::text::Text;
 use crate::knowledge::options::{self, Found as Known};
 use crate::plan::context::Context;
-use crate::plan::mounts::Wish;
+use crate::plan::mounts::{List, Wish};
 use crate::plan::notices::Notices;
 use crate::plan::timer;
 
@@ -35,14 +35,14 @@ pub(in crate::plan) fn boots(
     cx: &Context<'_>,
     target: &Text,
     source: &[u8],
-    list: &[u8],
-    wishes: &[Wish<'_>],
+    list: &List<'_>,
     notices: &mut Notices,
 ) {
-    let last = mount_options::split(list)
-        .filter(|item| *item == b"exec" || stops_programs(item))
-        .last();
-    let no_program = RUN_FROM.contains(&target.as_bytes()) && last.is_some_and(stops_programs);
+    let no_program = RUN_FROM.contains(&target.as_bytes())
+        && mount_options::split(&list.after)
+            .filter(|item| *item == b"exec" || stops_programs(item))
+            .last()
+            .is_some_and(stops_programs);
     let device = source.starts_with(b"/dev/")
         || [
             &b"UUID="[..],
@@ -53,7 +53,7 @@ pub(in crate::plan) fn boots(
         ]
         .iter()
         .any(|tag| source.starts_with(tag));
-    for wish in wishes {
+    for wish in &list.wishes {
         let Some(token) = wish.token.as_deref() else {
             continue;
         };
@@ -78,11 +78,7 @@ pub(in crate::plan) fn boots(
         } else {
             continue;
         };
-        notices.error(
-            target.to_string(),
-            text,
-            wish.origin.map(|origin| cx.place(origin)),
-        );
+        notices.error(target.to_string(), text, wish.place(cx));
     }
 }
 
@@ -95,61 +91,60 @@ fn stops_programs(item: &[u8]) -> bool {
 pub(in crate::plan) fn line(
     cx: &Context<'_>,
     target: &Text,
-    fstype: &str,
-    list: &[u8],
-    wishes: &[Wish<'_>],
+    list: &List<'_>,
     mounted: Option<&Mount>,
     notices: &mut Notices,
 ) {
-    let none = BTreeSet::new();
+    let List { fstype, wishes, .. } = list;
     // Of warnings on the line as a whole, what any of its rules accepts.
-    let any: BTreeSet<String> = wishes
-        .iter()
-        .filter_map(|wish| wish.allow)
-        .flatten()
-        .cloned()
-        .collect();
-    read_only(target, list, &any, mounted, notices);
-    for item in mount_options::split(list) {
-        let item = String::from_utf8_lossy(item);
-        // What a rule asks for was judged as an error already.
-        if wishes
-            .iter()
-            .any(|wish| wish.token.as_deref() == Some(&*item))
-        {
-            continue;
-        }
-        if let Some(what) = refused(fstype, &item) {
-            notices.warn(
-                "wont-mount",
-                &any,
-                format!("`{target}` will not mount on the running kernel: {what}"),
-                None,
-            );
-        }
+    let any = || -> BTreeSet<String> {
+        let allowed = wishes.iter().filter_map(|wish| wish.allow);
+        allowed.flatten().cloned().collect()
+    };
+    if let Some(mount) = mounted {
+        read_only(target, &list.after, &any(), mount, notices);
+    }
+    for what in &list.refused {
+        notices.warn(
+            "wont-mount",
+            &any(),
+            format!("`{target}` will not mount on the running kernel: {what}"),
+            None,
+        );
     }
     for wish in wishes {
-        let allow = wish.allow.unwrap_or(&none);
-        let origin = wish.origin.map(|origin| cx.place(origin));
         match wish.token.as_deref() {
             Some(token @ ("discard" | "discard=sync" | "discard=async")) => {
-                discard(cx, target, fstype, token, allow, mounted, origin, notices);
+                discard(cx, target, fstype, token, wish, mounted, notices);
             }
             Some("noexec") if matches!(target.as_bytes(), b"/tmp" | b"/var/tmp") => {
-                temporary(target, allow, origin, notices)
+                temporary(cx, target, wish, notices);
             }
-            Some(token) if token.starts_with("mode=") => {
-                mode(target, token, allow, origin, notices)
-            }
+            Some(token) if token.starts_with("mode=") => mode(cx, target, token, wish, notices),
             _ => {}
         }
     }
 }
 
+/// Why the kernel refuses items of a list, but for those that wishes put there: these were judged
+/// as errors already.
+pub(in crate::plan) fn refused(fstype: &str, list: &[u8], wishes: &[Wish<'_>]) -> Vec<String> {
+    let wished = |item: &str| {
+        wishes
+            .iter()
+            .any(|wish| wish.token.as_deref() == Some(item))
+    };
+    mount_options::split(list)
+        .map(String::from_utf8_lossy)
+        .filter(|item| !wished(item))
+        .filter_map(|item| refusal(fstype, &item))
+        .collect()
+}
+
 /// Why the kernel refuses an option that stands on a line; none where it does not, or nobody knows.
 ///
 /// Of a filesystem without a table any option may be right.
-fn refused(fstype: &str, item: &str) -> Option<String> {
+fn refusal(fstype: &str, item: &str) -> Option<String> {
     let has_table = options::all().any(|option| option.fs.contains(&fstype));
     match options::lookup(fstype, item) {
         Known::Gone {
@@ -175,10 +170,9 @@ fn read_only(
     target: &Text,
     list: &[u8],
     allow: &BTreeSet<String>,
-    mounted: Option<&Mount>,
+    mount: &Mount,
     notices: &mut Notices,
 ) {
-    let Some(mount) = mounted else { return };
     let live = mount.flags.iter().any(|flag| flag == "ro")
         || mount
             .options
@@ -198,86 +192,54 @@ fn read_only(
 }
 
 /// noexec where installers unpack and run.
-fn temporary(
-    target: &Text,
-    allow: &BTreeSet<String>,
-    origin: Option<String>,
-    notices: &mut Notices,
-) {
-    notices.warn(
-        "noexec-tmp",
-        allow,
-        format!("`noexec` on `{target}` breaks what unpacks and runs there: debconf, dpkg-buildpackage, installers"),
-        origin,
+fn temporary(cx: &Context<'_>, target: &Text, wish: &Wish<'_>, notices: &mut Notices) {
+    let text = format!(
+        "`noexec` on `{target}` breaks what unpacks and runs there: debconf, dpkg-buildpackage, installers"
     );
+    wish.warn(cx, "noexec-tmp", text, notices);
 }
 
 /// A folder for everyone needs the sticky bit.
-fn mode(
-    target: &Text,
-    token: &str,
-    allow: &BTreeSet<String>,
-    origin: Option<String>,
-    notices: &mut Notices,
-) {
+fn mode(cx: &Context<'_>, target: &Text, token: &str, wish: &Wish<'_>, notices: &mut Notices) {
     let bits = token
         .strip_prefix("mode=")
         .and_then(|mode| u32::from_str_radix(mode, 8).ok())
         .unwrap_or(0o1777);
     let shared = matches!(target.as_bytes(), b"/tmp" | b"/var/tmp" | b"/dev/shm");
     if bits & 0o002 != 0 && bits & 0o1000 == 0 || shared && bits != 0o1777 {
-        notices.warn(
-            "sticky",
-            allow,
-            format!("`{token}` on `{target}`: a folder that everyone writes to needs `mode=1777`"),
-            origin,
-        );
+        let text =
+            format!("`{token}` on `{target}`: a folder that everyone writes to needs `mode=1777`");
+        wish.warn(cx, "sticky", text, notices);
     }
 }
 
-#[allow(
-    clippy::too_many_arguments,
-    reason = "one warning, and all that decides it"
-)]
+/// Discards that come too often, or nowhere.
 fn discard(
     cx: &Context<'_>,
     target: &Text,
     fstype: &str,
     token: &str,
-    allow: &BTreeSet<String>,
+    wish: &Wish<'_>,
     mounted: Option<&Mount>,
-    origin: Option<String>,
     notices: &mut Notices,
 ) {
     if fstype == "btrfs" && token != "discard=async" {
-        notices.warn(
-            "sync-discard",
-            allow,
-            format!(
-                "`{token}` on `{target}` replaces btrfs' `discard=async`, its default since Linux 6.2, by the slower synchronous one: write `discard=async`, or nothing"
-            ),
-            origin.clone(),
+        let text = format!(
+            "`{token}` on `{target}` replaces btrfs' `discard=async`, its default since Linux 6.2, by the slower synchronous one: write `discard=async`, or nothing"
         );
+        wish.warn(cx, "sync-discard", text, notices);
     }
     // Where `[trim]` says what is to be, that is looked at with every line of fstab.
     if timer::wished(cx).is_none() && cx.facts.trim_timer.trims() {
-        notices.warn(
-            "trim-twice",
-            allow,
-            format!("`{token}` on `{target}` and fstrim.timer both trim: one of them is enough"),
-            origin.clone(),
-        );
+        let text =
+            format!("`{token}` on `{target}` and fstrim.timer both trim: one of them is enough");
+        wish.warn(cx, "trim-twice", text, notices);
     }
-    let Some(mount) = mounted else { return };
-    if let Some(layer) = cx.facts.discards_end_at(mount) {
-        notices.warn(
-            "no-discard",
-            allow,
-            format!(
-                "`{token}` on `{target}` has no effect: {} is below it, and {}",
-                layer.name, layer.why
-            ),
-            origin,
+    if let Some(layer) = mounted.and_then(|mount| cx.facts.discards_end_at(mount)) {
+        let text = format!(
+            "`{token}` on `{target}` has no effect: {} is below it, and {}",
+            layer.name, layer.why
         );
+        wish.warn(cx, "no-discard", text, notices);
     }
 }

@@ -57,8 +57,7 @@ fn type_of(bytes: &[u8]) -> String {
 
 /// Where a rule was written that is about this mount point.
 fn asked(rules: &Rules<'_>, target: &str, fstype: &str) -> Option<Origin> {
-    let mounts = rules.about(target);
-    let mut mounts = mounts.iter().map(|(_, rule)| *rule).filter(|rule| {
+    let mut mounts = rules.about(target).map(|(_, rule)| rule).filter(|rule| {
         let select = &rule.select;
         // A rule that names the mount point means it, whatever else it says.
         let named = !select.target.is_empty();

@@ -1,12 +1,13 @@
 //! One line of fstab: what its wishes make of it, in the file and on the mounted filesystem.
 
+use super::list::List;
 use super::live::{self, Way};
 use super::wishes::Wish;
 use super::{Context, Deciding, line_change, option};
 use crate::format::fstab::{Edit, Entry, Line};
-use crate::format::mount_options;
 use crate::format::text::Text;
-use crate::knowledge::options::{self, Found as Known};
+use crate::knowledge::options;
+use crate::plan::guard;
 use crate::plan::notices::Notices;
 use crate::plan::{MountChange, OptionChange, Pending, When};
 
@@ -28,7 +29,7 @@ pub(super) struct Subject<'a> {
 pub(super) fn decide(
     cx: &Context<'_>,
     subject: &Subject<'_>,
-    wishes: &[Wish<'_>],
+    list: &List<'_>,
     deciding: &mut Deciding<'_>,
 ) -> Option<Decided> {
     let Deciding {
@@ -41,34 +42,26 @@ pub(super) fn decide(
         entry,
         target,
     } = subject;
-    let fstype = String::from_utf8_lossy(&entry.fstype()).into_owned();
-    let before = entry.options();
-    let mounted = cx
-        .layers
-        .mount_at(target.as_bytes())
-        .filter(|mount| live::same_type(&fstype, &mount.fstype));
-    let mut sound = true;
-    for wish in wishes {
-        sound &= known(cx, target, &fstype, wish, notices);
-    }
-    if !sound {
+    let fstype = list.fstype.as_str();
+    if !list.is_sound(cx, target, notices) {
         return None;
     }
 
-    let mut after = before.to_vec();
-    let mut rows: Vec<OptionChange> = Vec::new();
+    let mounted = cx
+        .layers
+        .mount_at(target.as_bytes())
+        .filter(|mount| live::same_type(fstype, &mount.fstype));
+    let mut rows: Vec<OptionChange> = Vec::with_capacity(list.wishes.len());
     let mut pending = Vec::new();
     let mut remount = mounted.map(|mount| live::Remount::new(cx, mount));
-    for wish in wishes {
-        let list = apply(&after, &fstype, wish);
-        let edited = list != after;
-        after = list;
+    let wishes = list.wishes.iter().zip(&list.edits).zip(&list.places);
+    for ((wish, edited), place) in wishes {
         let way = match &mut remount {
-            Some(remount) => remount.wish(cx, target, &fstype, wish, notices),
+            Some(remount) => remount.wish(cx, target, fstype, wish, notices),
             None => Way::NotMounted,
         };
         if let (Some(mount), Some(token)) = (mounted, &wish.token)
-            && live::per_superblock(&fstype, token)
+            && live::per_superblock(fstype, token)
             && let Some((other, at)) = superblocks.wish(&mount.device, &wish.slot, token, target)
         {
             notices.error(
@@ -76,16 +69,19 @@ pub(super) fn decide(
                 format!(
                     "`{at}` and `{target}` are one filesystem and share its options: `{other}` for one and `{token}` for the other cannot both be"
                 ),
-                wish.origin.map(|origin| cx.place(origin)),
+                wish.place(cx),
             );
         }
         let from = rows.len();
-        row(cx, target, wish, edited, way, &mut rows, &mut pending);
-        for row in rows[from..].iter_mut().filter(|_| wish.dropped) {
-            row.why.get_or_insert("no longer in the state".to_owned());
+        row(cx, target, wish, *edited, way, &mut rows, &mut pending);
+        for row in &mut rows[from..] {
+            row.origin.clone_from(place);
+            if wish.dropped {
+                row.why.get_or_insert("no longer in the state".to_owned());
+            }
         }
     }
-    let edited = after != before && cx.only.files();
+    let edited = list.after != entry.options() && cx.only.files();
     let live = remount
         .filter(|_| cx.only.live())
         .and_then(live::Remount::finish);
@@ -94,57 +90,32 @@ pub(super) fn decide(
         When::Now => live.is_some(),
         When::Boot => edited,
     });
-    let first = wishes.iter().find_map(|wish| wish.origin);
-    if edited
-        && super::tmpfs::unit_in_the_way(
-            cx,
-            &target.to_string(),
-            first.map(|origin| cx.place(origin)),
-            notices,
-        )
-    {
-        return None;
+    if edited && cx.facts.units.contains_key(&*target.to_str()) {
+        let place = list.wishes.iter().find_map(|wish| wish.place(cx));
+        if super::tmpfs::unit_in_the_way(cx, &target.to_str(), place, notices) {
+            return None;
+        }
     }
-    let source = subject.entry.source();
-    crate::plan::guard::mounts::boots(cx, target, &source, &after, wishes, notices);
-    crate::plan::guard::mounts::line(cx, target, &fstype, &after, wishes, mounted, notices);
-    line_notices(cx, line, wishes, edited, notices);
+    guard::mounts::boots(cx, target, &entry.source(), list, notices);
+    guard::mounts::line(cx, target, list, mounted, notices);
+    if edited {
+        crlf(cx, line, &list.wishes, notices);
+    }
     let change = (!rows.is_empty()).then(|| MountChange {
         target: (*target).clone(),
-        fstype,
+        fstype: fstype.to_owned(),
         line: line_change(edited),
         options: rows,
         live,
     });
     Some(Decided {
-        edit: edited.then_some(Edit::Options {
+        edit: edited.then(|| Edit::Options {
             line: line.number,
-            list: after,
+            list: list.after.clone(),
         }),
         change,
         pending,
     })
-}
-
-/// The list with one wish fulfilled; the same bytes where it is already.
-fn apply(list: &[u8], fstype: &str, wish: &Wish<'_>) -> Vec<u8> {
-    let in_slot = |item: &[u8]| options::slot(fstype, &String::from_utf8_lossy(item)) == wish.slot;
-    match (&wish.token, &wish.without) {
-        (Some(token), _) => {
-            let members: Vec<&[u8]> = mount_options::split(list)
-                .filter(|item| in_slot(item))
-                .collect();
-            if live::list_means(&members, token) {
-                return list.to_vec();
-            }
-            // The record may bring back several members of a slot; they stand as they stood.
-            mount_options::set(list, token.as_bytes(), in_slot)
-        }
-        (None, Some(name)) => mount_options::remove(list, |item| {
-            mount_options::name(item) == name.as_bytes() || item == name.as_bytes()
-        }),
-        (None, None) => mount_options::remove(list, in_slot),
-    }
 }
 
 /// Writes the row of one wish, and what waits.
@@ -167,9 +138,6 @@ pub(super) fn row(
         wish.found.clone()
     };
     let mut row = option(gone, wanted.clone());
-    row.origin = wish
-        .origin
-        .map(|origin| cx.places(origin, &wish.overridden));
     let (when, why) = match (edited, way) {
         (false, Way::Same | Way::FstabOnly | Way::NotMounted) => return,
         (false, Way::Now { now }) => {
@@ -213,90 +181,11 @@ pub(super) fn row(
     rows.push(row);
 }
 
-/// Is the option one of this filesystem, on this kernel?
-fn known(
-    cx: &Context<'_>,
-    target: &Text,
-    fstype: &str,
-    wish: &Wish<'_>,
-    notices: &mut Notices,
-) -> bool {
-    let Some(token) = &wish.token else {
-        return true;
-    };
-    if wish.dropped {
-        return true;
-    }
-    let origin = || wish.origin.map(|origin| cx.place(origin));
-    let atime = wish.slot == options::slot(fstype, "noatime");
-    if atime && !options::has_atime(fstype) && options::foreign(fstype).is_none() {
-        let none = std::collections::BTreeSet::new();
-        notices.warn(
-            "no-effect",
-            wish.allow.unwrap_or(&none),
-            format!(
-                "`{token}` on `{target}` has no effect: {fstype} keeps no access times on a disk"
-            ),
-            origin(),
-        );
-        return true;
-    }
-    if atime && let Some(answer) = options::foreign(fstype) {
-        if options::is_network(fstype) {
-            if let Some(allow) = wish.allow {
-                notices.warn(
-                    "no-effect",
-                    allow,
-                    format!("`{token}` on `{target}` ({fstype}): {answer}"),
-                    origin(),
-                );
-            }
-            return true;
-        }
-        notices.error(
-            target.to_string(),
-            format!("`{token}` on `{target}` ({fstype}): {answer}"),
-            origin(),
-        );
-        return false;
-    }
-    let problem = match options::lookup(fstype, token) {
-        Known::Known(_) => options::check(Some(fstype), token, cx.kernel).err(),
-        Known::Gone { ignored: true, .. } => None,
-        Known::Gone { .. } => options::check(Some(fstype), token, cx.kernel)
-            .err()
-            .or_else(|| Some(format!("`{token}` is gone from {fstype}"))),
-        Known::OtherFilesystem(other) => Some(format!(
-            "`{token}` is an option of {other}, and {fstype} refuses to mount with it: narrow the rule with `match.fstype`"
-        )),
-        Known::Unknown { nearest } => Some(match nearest {
-            Some(nearest) => format!("{fstype} has no option `{token}`: did you mean `{nearest}`?"),
-            None => format!(
-                "{fstype} has no option `{token}` that ssdtune knows, and would not mount with an unknown one"
-            ),
-        }),
-    };
-    if let Some(problem) = problem {
-        notices.error_of(&target.to_string(), problem, origin());
-        return false;
-    }
-    true
-}
-
 /// The harm that CRLF does on a line that is edited.
-fn line_notices(
-    cx: &Context<'_>,
-    line: &Line,
-    wishes: &[Wish<'_>],
-    edited: bool,
-    notices: &mut Notices,
-) {
+fn crlf(cx: &Context<'_>, line: &Line, wishes: &[Wish<'_>], notices: &mut Notices) {
     let Some(text) = line.crlf_warning() else {
         return;
     };
-    if !edited {
-        return;
-    }
     let allow = wishes.iter().find_map(|wish| wish.allow);
     let none = std::collections::BTreeSet::new();
     notices.warn(

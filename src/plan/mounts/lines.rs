@@ -3,12 +3,12 @@
 use std::cell::OnceCell;
 use std::collections::HashMap;
 
-use crate::format::fstab::{Fstab, Line};
+use crate::format::fstab::{ByTarget, Fstab, Line};
 
 /// An index over an fstab: made once, each question is then cheap.
 pub(super) struct Lines<'f> {
     fstab: &'f Fstab,
-    by_target: HashMap<Vec<u8>, Vec<&'f Line>>,
+    by_target: ByTarget<'f>,
     disabled: OnceCell<HashMap<Vec<u8>, u32>>,
 }
 
@@ -29,7 +29,7 @@ impl<'f> Lines<'f> {
 
     /// The lines about a mount point in canonical form: entries, and bad lines.
     pub fn about(&self, target: &[u8]) -> &[&'f Line] {
-        self.by_target.get(target).map_or(&[], Vec::as_slice)
+        self.by_target.about(target)
     }
 
     /// The first line about a mount point that was commented out.

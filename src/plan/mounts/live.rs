@@ -85,15 +85,10 @@ impl<'a> Remount<'a> {
             && option.live == Live::Yes
             && Self::unsaid(option, wish, now, &mounted)
         {
-            let none = std::collections::BTreeSet::new();
-            notices.warn(
-                "live-differs",
-                wish.allow.unwrap_or(&none),
-                format!(
-                    "`{target}` is mounted with `{now}`, which fstab does not say: a rollback goes back to that"
-                ),
-                wish.origin.map(|origin| cx.place(origin)),
+            let text = format!(
+                "`{target}` is mounted with `{now}`, which fstab does not say: a rollback goes back to that"
             );
+            wish.warn(cx, "live-differs", text, notices);
         }
         if matches!(token.as_str(), "discard" | "discard=sync")
             && self.mount.fstype != "btrfs"
@@ -117,7 +112,7 @@ impl<'a> Remount<'a> {
                 format!(
                     "`{token}` on `/` is taken by a fresh mount only, and / is only remounted at boot: write `rootflags={token}` on the kernel command line instead"
                 ),
-                wish.origin.map(|origin| cx.place(origin)),
+                wish.place(cx),
             );
             return Way::Wait {
                 now,
@@ -187,7 +182,7 @@ impl<'a> Remount<'a> {
     }
 
     /// The live change; none where nothing is to be done.
-    pub fn finish(self) -> Option<LiveMount> {
+    pub fn finish(self) -> Option<Box<LiveMount>> {
         let flags = !same_flags(&self.after, &self.mount.flags);
         if !flags && self.set.is_empty() {
             return None;
@@ -201,7 +196,7 @@ impl<'a> Remount<'a> {
             set.push(token.to_owned());
             undo.push(token.to_owned());
         }
-        Some(LiveMount {
+        Some(Box::new(LiveMount {
             device: self.mount.device.clone(),
             fstype: self.mount.fstype.clone(),
             before: self.mount.flags.clone(),
@@ -209,7 +204,7 @@ impl<'a> Remount<'a> {
             set,
             undo,
             options_before: self.mount.options.clone(),
-        })
+        }))
     }
 }
 

@@ -17,10 +17,12 @@ pub(super) struct Matches {
 
 impl Matches {
     /// Notes that these rules match the line of a mount point.
-    pub fn note(&mut self, rules: &[usize], target: &str) {
-        for rule in rules {
+    pub fn note(&mut self, rules: &Rules<'_>, matched: &[usize], target: &str) {
+        for rule in matched {
             self.any.insert(*rule);
-            self.targets.insert((*rule, target.to_owned()));
+            if rules.names_targets(*rule) {
+                self.targets.insert((*rule, target.to_owned()));
+            }
         }
     }
 }

@@ -4,13 +4,16 @@ mod bad;
 mod between;
 mod line;
 mod lines;
+mod list;
 mod live;
 mod masks;
 mod missing;
+mod names;
 mod tmpfs;
 mod wishes;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 use super::context::Context;
 use super::notices::Notices;
@@ -20,6 +23,8 @@ use crate::format::fstab::{Edit, Fstab, Kind};
 use crate::format::text::Text;
 pub(crate) use between::between;
 use lines::Lines;
+pub(super) use list::List;
+use list::Lists;
 pub(crate) use live::same_flags;
 pub(crate) use masks::{masks, unmasks};
 use wishes::Rules;
@@ -51,6 +56,7 @@ pub(super) fn decide(
     let mut out = Outcome::default();
     let rules = Rules::new(cx);
     let lines = Lines::new(fstab);
+    let mut lists = Lists::default();
     let mut deciding = Deciding {
         record,
         notices,
@@ -76,39 +82,46 @@ pub(super) fn decide(
             continue;
         };
         let target = Text(entry.target().into_owned());
-        let (wishes, matched) = rules.of_line(cx, &entry, &target.to_string());
-        deciding.matches.note(&matched, &target.to_string());
-        if !wishes.is_empty()
+        let (name, fstype) = (target.to_str(), entry.fstype());
+        let fstype = String::from_utf8_lossy(&fstype);
+        let before = entry.options();
+        let matched = rules.matching(cx, &entry, &name, &fstype);
+        deciding.matches.note(&rules, &matched, &name);
+        // A tmpfs rule on a line of another type is an error of its own.
+        let tmpfs = match &*fstype {
+            "tmpfs" => rules.tmpfs(&name),
+            _ => &[],
+        };
+        let managed = cx.record.options.contains_key(&*name);
+        if matched.is_empty() && tmpfs.is_empty() && !managed {
+            continue;
+        }
+        let mut list = if tmpfs.is_empty() {
+            lists.of(cx, &rules, &matched, &fstype, before)
+        } else {
+            let wishes = rules.wishes(&matched, tmpfs, &fstype, before);
+            Rc::new(List::new(cx, &fstype, before, wishes))
+        };
+        if !list.wishes.is_empty()
             && let [first, _, ..] = lines.about(target.as_bytes())
         {
             if said.insert(first.number) {
-                let all = lines.about(target.as_bytes()).iter();
-                let numbers: Vec<u32> = all.map(|line| line.number).collect();
-                deciding.notices.error(
-                    target.to_string(),
-                    format!(
-                        "`{target}` stands on {} of fstab: mount(8) and systemd use the first; keep one",
-                        crate::plan::notices::numbers(&numbers)
-                    ),
-                    wishes
-                        .iter()
-                        .find_map(|wish| wish.origin)
-                        .map(|origin| cx.place(origin)),
-                );
+                twice(cx, &lines, &target, &list.wishes, deciding.notices);
             }
             continue;
         }
-        if wishes.is_empty() && !cx.record.options.contains_key(&target.to_string()) {
-            continue;
+        let dropped = wishes::dropped(cx, &name, &fstype, before, &list.wishes);
+        if !dropped.is_empty() {
+            let wishes = list.wishes.iter().cloned().chain(dropped).collect();
+            list = Rc::new(List::new(cx, &fstype, before, wishes));
         }
-        let wishes = wishes::with_dropped(cx, &entry, &target, wishes);
         let subject = line::Subject {
             line: fstab_line,
             entry,
             target: &target,
         };
-        let decided = line::decide(cx, &subject, &wishes, &mut deciding);
-        remember(deciding.record, &target, &wishes);
+        let decided = line::decide(cx, &subject, &list, &mut deciding);
+        remember(cx, deciding.record, &target, &list.wishes);
         let Some(decided) = decided else { continue };
         out.pending.extend(decided.pending);
         out.edits.extend(decided.edit);
@@ -118,6 +131,26 @@ pub(super) fn decide(
     missing::targets(cx, &rules, &deciding.matches, &lines, deciding.notices);
     tmpfs::take_back(cx, &rules, &lines, record, &mut out);
     out
+}
+
+/// Of a mount point with several lines none is edited.
+fn twice(
+    cx: &Context<'_>,
+    lines: &Lines<'_>,
+    target: &Text,
+    wishes: &[Wish<'_>],
+    notices: &mut Notices,
+) {
+    let all = lines.about(target.as_bytes()).iter();
+    let numbers: Vec<u32> = all.map(|line| line.number).collect();
+    notices.error(
+        target.to_string(),
+        format!(
+            "`{target}` stands on {} of fstab: mount(8) and systemd use the first; keep one",
+            crate::plan::notices::numbers(&numbers)
+        ),
+        wishes.iter().find_map(|wish| wish.place(cx)),
+    );
 }
 
 /// Filesystem options per superblock: subvolumes of one btrfs share them.
@@ -148,33 +181,29 @@ impl Superblocks {
 /// Keeps in the record what is wished now, with the value first found; forgets what is given back.
 ///
 /// What was so before ssdtune came is nobody's to give back, and not kept.
-fn remember(record: &mut Record, target: &Text, wishes: &[Wish<'_>]) {
-    let target = target.to_string();
-    let slots: BTreeSet<&str> = wishes
-        .iter()
-        .filter(|wish| !wish.dropped)
-        .map(|wish| wish.slot.as_str())
-        .collect();
-    let known = record.options.contains_key(&target);
+fn remember(cx: &Context<'_>, record: &mut Record, target: &Text, wishes: &[Wish<'_>]) {
+    let target = target.to_str();
+    let known = cx.record.options.contains_key(&*target);
     let as_found = |wish: &Wish<'_>| wish.dropped || wish.found == wish.token;
     if !known && wishes.iter().all(as_found) {
         return;
     }
-    let managed = record.options.entry(target.clone()).or_default();
-    managed.retain(|slot, _| slots.contains(slot.as_str()));
-    for wish in wishes.iter().filter(|wish| !wish.dropped) {
-        let wrote = wish.token.clone();
-        managed
-            .entry(wish.slot.clone())
-            .or_insert_with(|| Found {
+    let wished = wishes.iter().filter(|wish| !wish.dropped);
+    let now: Vec<(String, Found)> = wished
+        .map(|wish| {
+            let found = Found {
                 found: wish.found.clone(),
-                wrote: None,
+                wrote: wish.token.clone(),
                 under: None,
-            })
-            .wrote = wrote;
-    }
-    if managed.is_empty() {
-        record.options.remove(&target);
+            };
+            (wish.slot.clone(), found)
+        })
+        .collect();
+    if now.is_empty() {
+        record.options.remove(&*target);
+    } else {
+        let managed = record.options.entry(target.into_owned()).or_default();
+        managed.note(now);
     }
 }
 

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use super::lines::Lines;
+use super::list::List;
 use super::wishes::{Rules, Wish};
 use super::{Context, Deciding, Outcome, line, option};
 use crate::facts::InTheWay;
@@ -197,8 +198,10 @@ fn new_line<'a>(
         );
         return;
     };
-    let (mut wishes, matched) = rules.of_line(cx, &entry, target);
-    deciding.matches.note(&matched, target);
+    let matched = rules.matching(cx, &entry, target, "tmpfs");
+    deciding.matches.note(rules, &matched, target);
+    let list = entry.options();
+    let mut wishes = rules.wishes(&matched, rules.tmpfs(target), "tmpfs", list);
     // As options() orders them within a rule, so over all rules: options, mode, size.
     wishes.sort_by_key(|wish| match wish.slot.as_str() {
         "mode" => 1,
@@ -215,14 +218,16 @@ fn new_line<'a>(
         entry,
         target: &name,
     };
-    let Some(decided) = line::decide(cx, &subject, &wishes, deciding) else {
+    let list = List::new(cx, "tmpfs", list, wishes);
+    let wishes = &list.wishes;
+    let Some(decided) = line::decide(cx, &subject, &list, deciding) else {
         return;
     };
-    super::remember(deciding.record, &name, &wishes);
+    super::remember(cx, deciding.record, &name, wishes);
     if !deciding.record.added.iter().any(|added| added == target) {
         deciding.record.added.push(target.to_owned());
     }
-    let list = match decided.edit {
+    let options = match decided.edit {
         Some(Edit::Options { list, .. }) => list,
         _ => b"defaults".to_vec(),
     };
@@ -231,13 +236,13 @@ fn new_line<'a>(
             source: b"tmpfs".to_vec(),
             target: target.as_bytes().to_vec(),
             fstype: b"tmpfs".to_vec(),
-            options: list,
+            options,
             freq: 0,
             passno: 0,
         },
     });
     let (options, live) = match decided.change {
-        Some(change) => (rows(change.options, &wishes), change.live),
+        Some(change) => (rows(change.options, wishes), change.live),
         None => (Vec::new(), None),
     };
     out.changes.push(MountChange {

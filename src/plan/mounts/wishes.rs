@@ -3,10 +3,11 @@
 use std::collections::{BTreeSet, HashMap};
 
 use super::Context;
+use super::names::Names;
 use crate::format::fstab::Entry;
 use crate::format::mount_options;
-use crate::format::text::Text;
 use crate::knowledge::options;
+use crate::plan::notices::Notices;
 use crate::state::{At, MountRule, Origin, Pattern, TmpfsRule};
 
 /// One slot of a line's options, as it shall be.
@@ -58,7 +59,10 @@ impl<'a> Rules<'a> {
                 continue;
             }
             for at in targets {
-                by_target.entry(&at.value.text).or_default().push(index);
+                let named = by_target.entry(&at.value.text).or_default();
+                if named.last() != Some(&index) {
+                    named.push(index);
+                }
             }
         }
         let mut tmpfs: HashMap<&str, Vec<&TmpfsRule>> = HashMap::new();
@@ -86,35 +90,47 @@ impl<'a> Rules<'a> {
     }
 
     /// The rules that may match a mount point, in their order.
-    pub fn about(&self, target: &str) -> Vec<(usize, &'a MountRule)> {
-        let named = self.by_target.get(target).map_or(&[][..], Vec::as_slice);
-        let mut indices: Vec<usize> = named.iter().chain(&self.others).copied().collect();
-        indices.sort_unstable();
-        indices.dedup();
-        indices
-            .into_iter()
-            .map(|index| (index, self.rules[index]))
-            .collect()
+    pub fn about(&self, target: &str) -> impl Iterator<Item = (usize, &'a MountRule)> {
+        // Each rule is in one of the two, and either is in order.
+        let mut named = self.by_target.get(target).into_iter().flatten().peekable();
+        let mut others = self.others.iter().peekable();
+        std::iter::from_fn(move || {
+            let index = match (named.peek(), others.peek()) {
+                (Some(a), Some(b)) if a < b => named.next(),
+                (Some(_), None) => named.next(),
+                _ => others.next(),
+            }?;
+            Some((*index, self.rules[*index]))
+        })
     }
 
-    /// The wishes of all rules that match a line, and the numbers of those rules on mounts.
-    pub fn of_line(
+    /// The numbers of the rules on mounts that match a line.
+    pub fn matching(
         &self,
         cx: &Context<'a>,
         entry: &Entry<'_>,
         target: &str,
-    ) -> (Vec<Wish<'a>>, Vec<usize>) {
-        let fstype = String::from_utf8_lossy(&entry.fstype()).into_owned();
-        let mut wishes: Vec<Wish<'a>> = Vec::new();
-        let mut matched = Vec::new();
+        fstype: &str,
+    ) -> Vec<usize> {
         let mut names = None;
-        for (index, rule) in self.about(target) {
-            if !matches(cx, rule, entry, target, &fstype, &mut names) {
-                continue;
-            }
-            matched.push(index);
+        self.about(target)
+            .filter(|(_, rule)| matches(cx, rule, entry, target, fstype, &mut names))
+            .map(|(index, _)| index)
+            .collect()
+    }
+
+    /// The wishes of these rules on mounts and on tmpfs for a list of options.
+    pub fn wishes(
+        &self,
+        matched: &[usize],
+        tmpfs: &[&'a TmpfsRule],
+        fstype: &str,
+        list: &[u8],
+    ) -> Vec<Wish<'a>> {
+        let mut wishes: Vec<Wish<'a>> = Vec::new();
+        for rule in matched.iter().map(|index| self.rules[*index]) {
             for option in &rule.options {
-                put(&mut wishes, Wish::of(&fstype, option, &rule.allow));
+                put(&mut wishes, Wish::of(fstype, option, &rule.allow));
             }
             for option in &rule.without {
                 put(
@@ -122,21 +138,23 @@ impl<'a> Rules<'a> {
                     Wish {
                         token: None,
                         without: Some(option.value.clone()),
-                        ..Wish::of(&fstype, option, &rule.allow)
+                        ..Wish::of(fstype, option, &rule.allow)
                     },
                 );
             }
         }
-        // A tmpfs rule on a line of another type is an error of its own.
-        if fstype == "tmpfs" {
-            for rule in self.tmpfs(target) {
-                for option in super::tmpfs::options(rule) {
-                    put(&mut wishes, Wish::of(&fstype, &option, &rule.allow));
-                }
+        for rule in tmpfs {
+            for option in super::tmpfs::options(rule) {
+                put(&mut wishes, Wish::of(fstype, &option, &rule.allow));
             }
         }
-        fill(&mut wishes, &fstype, entry.options());
-        (wishes, matched)
+        fill(&mut wishes, fstype, list);
+        wishes
+    }
+
+    /// True where a rule names mount points.
+    pub fn names_targets(&self, index: usize) -> bool {
+        !self.rules[index].select.target.is_empty()
     }
 }
 
@@ -151,6 +169,24 @@ impl<'a> Wish<'a> {
             allow: Some(allow),
             found: None,
             dropped: false,
+        }
+    }
+
+    /// Where it was asked for, in words.
+    pub fn place(&self, cx: &Context<'_>) -> Option<String> {
+        self.origin.map(|origin| cx.place(origin))
+    }
+
+    /// Warns of it, unless its rule says that this is known.
+    pub fn warn(
+        &self,
+        cx: &Context<'_>,
+        name: &str,
+        text: impl Into<String>,
+        notices: &mut Notices,
+    ) {
+        if self.allow.is_none_or(|allow| !allow.contains(name)) {
+            notices.warn(name, &BTreeSet::new(), text, self.place(cx));
         }
     }
 }
@@ -178,25 +214,25 @@ fn fill(wishes: &mut [Wish<'_>], fstype: &str, list: &[u8]) {
     }
 }
 
-/// Adds what the record says was set and is wished no more: back to the value first found, where
-/// the line still has what ssdtune wrote.
-pub(super) fn with_dropped<'a>(
+/// What the record says was set and these wishes ask for no more: back to the value first found,
+/// where the line still has what ssdtune wrote.
+pub(super) fn dropped<'a>(
     cx: &Context<'a>,
-    entry: &Entry<'_>,
-    target: &Text,
-    mut wishes: Vec<Wish<'a>>,
+    target: &str,
+    fstype: &str,
+    list: &[u8],
+    wishes: &[Wish<'a>],
 ) -> Vec<Wish<'a>> {
-    let fstype = String::from_utf8_lossy(&entry.fstype()).into_owned();
-    let Some(managed) = cx.record.options.get(&target.to_string()) else {
-        return wishes;
+    let Some(managed) = cx.record.options.get(target) else {
+        return Vec::new();
     };
     let mut dropped = Vec::new();
-    for (slot, found) in managed {
-        if wishes.iter().any(|wish| wish.slot == *slot) {
+    for (slot, found) in managed.iter() {
+        if wishes.iter().any(|wish| wish.slot == slot) {
             continue;
         }
         dropped.push(Wish {
-            slot: slot.clone(),
+            slot: slot.to_owned(),
             token: found.found.clone(),
             without: None,
             origin: None,
@@ -206,14 +242,13 @@ pub(super) fn with_dropped<'a>(
             dropped: true,
         });
     }
-    fill(&mut dropped, &fstype, entry.options());
+    fill(&mut dropped, fstype, list);
     dropped.retain(|wish| {
         managed
             .get(&wish.slot)
             .is_some_and(|record| record.wrote == wish.found)
     });
-    wishes.extend(dropped);
-    wishes
+    dropped
 }
 
 /// Whether a rule matches a line; `names` keeps the line's sources, once they were asked for.
@@ -246,75 +281,4 @@ pub(super) fn types_match(patterns: &[At<Pattern>], fstype: &str) -> bool {
             "*" => options::is_local_disk(fstype),
             _ => at.value.matches(fstype),
         })
-}
-
-/// The names by which the device of a line is known: as it stands there, with its tag unquoted,
-/// and those of the device that is mounted on its target.
-struct Names {
-    names: Vec<String>,
-    /// `major:minor`, where the source could be resolved.
-    number: Option<String>,
-}
-
-impl Names {
-    fn of(cx: &Context<'_>, entry: &Entry<'_>) -> Self {
-        let source = Text(entry.source().into_owned());
-        let raw = source.to_string();
-        let unquoted = raw.replace('"', "");
-        let mut names = vec![unquoted];
-        if raw != names[0] {
-            names.push(raw);
-        }
-        let mut number = cx.facts.sources.get(&source).cloned();
-        if let Some(mount) = cx.layers.mount_at(&entry.target()) {
-            names.push(mount.source.to_string());
-            // btrfs and network filesystems have numbers of major 0, which name no device.
-            if number.is_none() && !mount.device.starts_with("0:") {
-                number = Some(mount.device.clone());
-            }
-        }
-        if let Some((name, device)) = number.as_deref().and_then(|n| cx.layers.device(n)) {
-            let part = device
-                .partitions
-                .iter()
-                .find(|(_, part)| Some(*part) == number.as_ref())
-                .map_or(name, |(part, _)| part);
-            names.push(format!("/dev/{}", part.replace('!', "/")));
-            if device.number == number.as_deref().unwrap_or_default() {
-                let mapped = device.dm_name.as_ref();
-                names.extend(mapped.map(|dm| format!("/dev/mapper/{dm}")));
-            }
-        }
-        Self {
-            names: with_group_names(names),
-            number,
-        }
-    }
-
-    /// Whether a pattern is one of the names, or names the same device.
-    fn matches(&self, cx: &Context<'_>, pattern: &Pattern) -> bool {
-        if self.names.iter().any(|name| pattern.matches(name)) {
-            return true;
-        }
-        if !pattern.literal {
-            return false;
-        }
-        let number = cx.facts.sources.get(&Text::from(pattern.text.as_str()));
-        number.is_some() && number == self.number.as_ref()
-    }
-}
-
-/// LVM knows `/dev/mapper/VG-LV` also as `/dev/VG/LV`, a dash in a name doubled.
-fn with_group_names(mut names: Vec<String>) -> Vec<String> {
-    let short: Vec<String> = names
-        .iter()
-        .filter_map(|name| name.strip_prefix("/dev/mapper/"))
-        .filter_map(|name| {
-            let marked = name.replace("--", "\0");
-            let (group, volume) = marked.split_once('-')?;
-            Some(format!("/dev/{group}/{volume}").replace('\0', "-"))
-        })
-        .collect();
-    names.extend(short);
-    names
 }

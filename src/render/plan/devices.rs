@@ -83,7 +83,7 @@ fn heading(page: &mut String, group: &[&DeviceChange]) {
         let under: Vec<String> = change
             .under
             .iter()
-            .map(|target| visible(&target.to_string()))
+            .map(|target| visible(&target.to_str()).into_owned())
             .collect();
         if !under.is_empty() {
             about.push_str(&format!(" under {}", under.join(" ")));
@@ -121,13 +121,13 @@ fn name(change: &DeviceChange) -> String {
     let name = change.device.name.replace('!', "/");
     match &change.device.dm_name {
         Some(dm) => format!("{} ({name})", visible(&dm.to_string())),
-        None => visible(&name),
+        None => visible(&name).into_owned(),
     }
 }
 
 fn setting(page: &mut String, row: &SettingChange, keys: usize, detail: Detail) {
     let from = match &row.from {
-        Some(from) => visible(from),
+        Some(from) => visible(from).into_owned(),
         None => match attributes::by_key(&row.key).map(|attribute| attribute.default_number()) {
             Some(default) if !default.is_empty() => format!("default {default}"),
             _ => "default".to_owned(),
@@ -136,7 +136,7 @@ fn setting(page: &mut String, row: &SettingChange, keys: usize, detail: Detail) 
     let to = row
         .to
         .as_deref()
-        .map_or_else(|| "kernel default".to_owned(), visible);
+        .map_or_else(|| "kernel default".into(), visible);
     let sign = if row.side_effect { '!' } else { '~' };
     let text = format!("{:<keys$}  {from} -> {to}", row.key);
     let mut line = format!("    {} {text}", mark(sign));

@@ -39,8 +39,8 @@ fn link(page: &mut String, edit: &LinkEdit) {
     };
     let target = edit.after.as_ref().or(edit.before.as_ref());
     let target = target.map_or(String::new(), ToString::to_string);
-    let path = visible(&edit.path.to_string());
-    page.push_str(&format!("  {} {path}\n", mark(sign)));
+    let path = edit.path.to_string();
+    page.push_str(&format!("  {} {}\n", mark(sign), visible(&path)));
     page.push_str(&format!("    -> {}\n", visible(&target)));
 }
 
@@ -51,7 +51,8 @@ fn generated(edit: &FileEdit) -> bool {
 }
 
 fn file(page: &mut String, edit: &FileEdit, detail: Detail) {
-    let path = visible(&edit.path.to_string());
+    let path = edit.path.to_str();
+    let path = visible(&path);
     let sign = match (&edit.before, &edit.after) {
         (None, _) => '+',
         (_, None) => '-',
@@ -61,12 +62,10 @@ fn file(page: &mut String, edit: &FileEdit, detail: Detail) {
     if edit.path != edit.resolved {
         line.push_str(&format!(" -> {}", visible(&edit.resolved.to_string())));
     }
-    let bytes = |image: &Option<crate::facts::Image>| {
-        image
-            .as_ref()
-            .map_or(Vec::new(), |image| image.bytes.0.clone())
-    };
-    let (before, after) = (bytes(&edit.before), bytes(&edit.after));
+    let [before, after] = [&edit.before, &edit.after].map(|image| {
+        let bytes = image.as_ref().map(|image| image.bytes.as_bytes());
+        bytes.unwrap_or_default()
+    });
     if generated(edit) && !detail.diff {
         let about = if edit.path.as_bytes() == rules::PATH.as_bytes() {
             let rules = after
@@ -90,9 +89,6 @@ fn file(page: &mut String, edit: &FileEdit, detail: Detail) {
     }
     page.push_str(&line);
     page.push('\n');
-    for line in diff::hunks(&before, &after, if detail.diff { 3 } else { 1 }) {
-        page.push_str("    ");
-        page.push_str(&line);
-        page.push('\n');
-    }
+    let context = if detail.diff { 3 } else { 1 };
+    diff::hunks(page, "    ", before, after, context);
 }

@@ -2,13 +2,13 @@
 
 use super::{Detail, mark, tag, tagged};
 use crate::plan::{LineChange, MountChange, OptionChange, Plan, When};
-use crate::render::words::{WIDTH, masked, padded, size, visible, width};
+use crate::render::words::{WIDTH, discreet, padded, size, visible, width};
 
 pub(super) fn section(page: &mut String, plan: &Plan, detail: Detail) {
     let column = plan
         .mounts
         .iter()
-        .map(|change| width(&visible(&change.target.to_string())))
+        .map(|change| width(&visible(&change.target.to_str())))
         .max()
         .unwrap_or(0)
         .min(30);
@@ -23,7 +23,8 @@ fn one(page: &mut String, change: &MountChange, column: usize, detail: Detail) {
         LineChange::Remove => '-',
         LineChange::Edit | LineChange::Keep => '~',
     };
-    let target = visible(&change.target.to_string());
+    let target = change.target.to_str();
+    let target = visible(&target);
     let lead = format!("  {} {}  ", mark(sign), padded(&target, column));
     let indent = 6 + column.max(width(&target));
     let mut first = true;
@@ -94,13 +95,12 @@ fn groups(change: &MountChange) -> Vec<(String, Vec<&OptionChange>)> {
 }
 
 fn piece(change: &MountChange, option: &OptionChange, detail: Detail) -> String {
-    let show = |text: &str| visible(&masked(text));
     let mut piece = match (&option.from, &option.to) {
-        (Some(from), Some(to)) => format!("{} -> {}", show(from), show(to)),
-        (None, Some(to)) if change.line == LineChange::Add => show(to),
-        (None, Some(to)) => format!("+ {}", show(to)),
-        (Some(from), None) if change.line == LineChange::Remove => show(from),
-        (Some(from), None) => format!("- {}", show(from)),
+        (Some(from), Some(to)) => format!("{} -> {}", discreet(from), discreet(to)),
+        (None, Some(to)) if change.line == LineChange::Add => discreet(to).into_owned(),
+        (None, Some(to)) => format!("+ {}", discreet(to)),
+        (Some(from), None) if change.line == LineChange::Remove => discreet(from).into_owned(),
+        (Some(from), None) => format!("- {}", discreet(from)),
         (None, None) => String::new(),
     };
     if let Some(kib) = option.kib {

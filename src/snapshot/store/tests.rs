@@ -290,6 +290,27 @@ fn pruning_keeps_the_rollback_without_which_the_first_would_stand() {
 }
 
 #[test]
+fn pruning_keeps_the_last_apply_that_stands() {
+    let mut machine = Machine::new();
+    for number in 1..=8 {
+        let mut snapshot = machine.snapshot(number);
+        (snapshot.kind, snapshot.phase) = match number {
+            // The second and later ones were cut off, and each was taken back.
+            1 | 2 => (Kind::Apply, Phase::Applied),
+            odd if odd % 2 == 1 => (Kind::Rollback { to: Some(2) }, Phase::Undone),
+            even => (Kind::Rollback { to: Some(even - 1) }, Phase::Applied),
+        };
+        machine
+            .store
+            .create(&mut machine.system, &snapshot)
+            .unwrap();
+    }
+    let gone = machine.store.prune(&mut machine.system, 2).unwrap();
+    assert_eq!(gone, [3, 4, 5, 6]);
+    assert_eq!(machine.store.numbers().unwrap(), [1, 2, 7, 8]);
+}
+
+#[test]
 fn what_a_later_rollback_took_back_is_not_open() {
     let mut machine = Machine::new();
     machine.create(1, Phase::Applied);
