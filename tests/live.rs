@@ -27,5 +27,7 @@ mod recipe;
 mod refusals;
 #[path = "live/rivals.rs"]
 mod rivals;
+#[path = "live/saved.rs"]
+mod saved;
 #[path = "live/trim.rs"]
 mod trim;

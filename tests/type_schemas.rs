@@ -46,3 +46,8 @@ fn the_snapshot_s_schema_is_current() {
 fn the_facts_schema_is_current() {
     is_current::<ssdtune::facts::Facts>("facts");
 }
+
+#[test]
+fn the_saved_plan_s_schema_is_current() {
+    is_current::<ssdtune::plan::Saved>("saved-plan");
+}

@@ -104,10 +104,13 @@ pub fn run(
     job.prepare(snapshot)?.go_live()?.verify()?.commit()
 }
 
-/// The first part of a plan that differs from another.
-fn moved(plan: &Plan, fresh: &Plan) -> Option<String> {
+/// The first part of a plan that differs from the same plan made anew.
+pub fn moved(plan: &Plan, fresh: &Plan) -> Option<String> {
     if plan.machine_id != fresh.machine_id || plan.host != fresh.host {
         return Some("the machine".to_owned());
+    }
+    if plan.boot_id != fresh.boot_id {
+        return Some("the machine was started again, and something may have".to_owned());
     }
     for change in &plan.mounts {
         if !fresh.mounts.contains(change) {

@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use super::{Common, Error, Exit, carry_out, load};
+use super::{Common, Error, Exit, carry_out, load, saved};
+use crate::facts::Scope;
 use crate::snapshot::{Kind, Store};
 use crate::system;
 
@@ -16,10 +17,15 @@ anything fails, all of it is undone.
 Examples:
   sudo ssdtune apply                       the state files of /etc/ssdtune
   sudo ssdtune apply --yes state.toml      in a script
-  sudo ssdtune apply --only boot           the files only: for the next boot")]
+  sudo ssdtune apply --only boot           the files only: for the next boot
+  sudo ssdtune apply --plan p.json         what `plan --out p.json` has kept, if
+                                           the machine has not moved since")]
 pub struct Args {
     /// State files or folders, later ones win; else /etc/ssdtune
     state: Vec<PathBuf>,
+    /// Carry out the plan in FILE, that `plan --out` has kept
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["state", "only"])]
+    plan: Option<PathBuf>,
     /// Do not ask
     #[arg(short, long)]
     yes: bool,
@@ -27,14 +33,32 @@ pub struct Args {
 
 pub fn run(args: &Args, common: &Common) -> Result<Exit, Error> {
     carry_out::need_root("apply")?;
-    let state = load::state(&args.state, load::Purpose::CarryOut, common)?;
+    let (saved, state) = match &args.plan {
+        Some(path) => {
+            let (saved, state) = saved::read(path)?;
+            (Some(saved), state)
+        }
+        None => {
+            let state = load::state(&args.state, load::Purpose::CarryOut, common)?;
+            (None, state)
+        }
+    };
+    let only = saved.as_ref().map_or(common.only(), |saved| saved.only);
     let _lock = carry_out::lock(common)?;
     let store = Store::open(common.root());
     carry_out::no_interrupted(&store)?;
     let scope = load::scope(&state, common);
     let facts = system::facts(&common.root(), &scope);
-    let only = common.only();
     let plan = crate::plan::plan(&state, &facts, only);
+    match &saved {
+        Some(saved) if saved.whole => {
+            let everything = load::reaching(Scope::everything(), common);
+            let all = system::facts(&common.root(), &everything);
+            saved::still_holds(saved, &crate::plan::plan(&state, &all, only), &store)?;
+        }
+        Some(saved) => saved::still_holds(saved, &plan, &store)?,
+        None => {}
+    }
     carry_out::run(
         carry_out::Job {
             verb: "apply",

@@ -1,7 +1,8 @@
 //! `ssdtune facts`: the machine as JSON.
 
-use super::{Common, Error, Exit, output};
+use super::{Common, Error, Exit, load, output};
 use crate::facts::Scope;
+use crate::system;
 
 /// Print all that is known of the machine, as JSON
 #[derive(Debug, clap::Args)]
@@ -14,11 +15,8 @@ Examples:
 pub struct Args {}
 
 pub fn run(_args: &Args, common: &Common) -> Result<Exit, Error> {
-    let scope = match common.root {
-        Some(_) => Scope::everything().offline(),
-        None => Scope::everything(),
-    };
-    let facts = crate::system::facts(&common.root(), &scope);
+    let scope = load::reaching(Scope::everything(), common);
+    let facts = system::facts(&common.root(), &scope);
     output::json(&facts)?;
     Ok(Exit::Done)
 }

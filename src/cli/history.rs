@@ -15,7 +15,8 @@ Examples:
   sudo ssdtune history
   sudo ssdtune history show 3              what apply 3 did
   sudo ssdtune history diff 3              files before apply 3, and as they are
-  sudo ssdtune history prune --keep 10     the first is always kept")]
+  sudo ssdtune history prune --keep 10     and the first, and the last that
+                                           stands")]
 pub struct Args {
     #[command(subcommand)]
     verb: Option<Verb>,
@@ -35,7 +36,7 @@ enum Verb {
         /// Its number
         number: u32,
     },
-    /// Remove old snapshots; the first is always kept
+    /// Remove old snapshots, but not the first, and not the last that stands
     #[command(after_help = "Example:\n  sudo ssdtune history prune --keep 10")]
     Prune {
         /// How many to keep, the first not counted

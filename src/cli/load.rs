@@ -160,8 +160,8 @@ pub fn plain(error: &std::io::Error) -> String {
     }
 }
 
-/// Run as root, a state file is an order to root: nobody else may be able to write it.
-fn distrust(path: &Path, meta: &Metadata) -> Option<String> {
+/// Run as root, a state file or a saved plan is an order to root: nobody else may be able to write it.
+pub fn distrust(path: &Path, meta: &Metadata) -> Option<String> {
     let shown = path.display();
     let sudo = std::env::var("SUDO_UID")
         .ok()
@@ -182,7 +182,11 @@ fn distrust(path: &Path, meta: &Metadata) -> Option<String> {
 
 /// What a state asks to know of the machine.
 pub fn scope<'a>(state: &'a DesiredState, common: &Common) -> Scope<'a> {
-    let scope = Scope::of(state, &record::recorded);
+    reaching(Scope::of(state, &record::recorded), common)
+}
+
+/// A scope that reaches no further than `--root` does.
+pub fn reaching<'a>(scope: Scope<'a>, common: &Common) -> Scope<'a> {
     if common.root.is_some() {
         scope.offline()
     } else {

@@ -12,6 +12,7 @@ mod load;
 mod output;
 mod plan;
 mod rollback;
+mod saved;
 mod status;
 
 use std::path::PathBuf;

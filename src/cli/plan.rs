@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::{Common, Error, Exit, load, output};
+use super::{Common, Error, Exit, load, output, saved};
 use crate::render::plan::{Detail, page};
 
 /// Show what differs from the state; changes nothing
@@ -19,13 +19,18 @@ Examples:
   ssdtune plan --detailed-exitcode -q state.toml
                                            in a script: 3 if changes are pending
   ssdtune facts > lab-3.json               on one machine, and on another:
-  ssdtune plan --facts lab-3.json state.toml")]
+  ssdtune plan --facts lab-3.json state.toml
+  ssdtune plan --out p.json state.toml     to be read first, then carried out as
+  sudo ssdtune apply --plan p.json         it stands, or refused")]
 pub struct Args {
     /// State files or folders, later ones win; else /etc/ssdtune
     state: Vec<PathBuf>,
     /// Plan for the machine in FILE, as `ssdtune facts` wrote it
     #[arg(long, value_name = "FILE")]
     facts: Option<PathBuf>,
+    /// Keep the plan in FILE, for `apply --plan FILE`
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
     /// Show generated files in full
     #[arg(long)]
     diff: bool,
@@ -59,9 +64,16 @@ pub fn run(args: &Args, common: &Common) -> Result<Exit, Error> {
         unread(&facts, common);
     }
     if !plan.errors.is_empty() {
+        if args.out.is_some() {
+            output::error("a plan with errors cannot be carried out, and was not kept");
+        }
         return Ok(Exit::Failed);
     }
-    if args.detailed_exitcode && !plan.is_empty() {
+    let pending = !plan.is_empty();
+    if let Some(path) = &args.out {
+        saved::keep(path, &state, args.facts.is_some(), plan, common)?;
+    }
+    if args.detailed_exitcode && pending {
         return Ok(Exit::Pending);
     }
     Ok(Exit::Done)

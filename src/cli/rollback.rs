@@ -58,7 +58,7 @@ pub fn run(args: &Args, common: &Common) -> Result<Exit, Error> {
     let keys = |_: &[u8]| touched.clone();
     let state = DesiredState::default();
     let timer = undone.iter().any(|snapshot| snapshot.plan.timer.is_some());
-    let scope = scoped(Scope::of(&state, &keys).with_timer(timer), common);
+    let scope = load::reaching(Scope::of(&state, &keys).with_timer(timer), common);
     let force = args.force;
     let boot = common.only();
     let replan = |facts: &crate::facts::Facts| only(rollback::plan(&undone, facts, force), boot);
@@ -99,7 +99,7 @@ fn copy(path: &Path, args: &Args, store: &Store, common: &Common) -> Result<Exit
     let bytes = load::bounded(&copy, LARGEST).map_err(unread)?;
     let keys = |_: &[u8]| Vec::new();
     let state = DesiredState::default();
-    let scope = scoped(Scope::of(&state, &keys), common);
+    let scope = load::reaching(Scope::of(&state, &keys), common);
     let boot = common.only();
     let replan = |facts: &crate::facts::Facts| only(rollback::plan_copy(&bytes, facts), boot);
     let plan = replan(&crate::system::facts(&common.root(), &scope));
@@ -115,14 +115,6 @@ fn copy(path: &Path, args: &Args, store: &Store, common: &Common) -> Result<Exit
         store,
         common,
     )
-}
-
-fn scoped<'a>(scope: Scope<'a>, common: &Common) -> Scope<'a> {
-    if common.root.is_some() {
-        scope.offline()
-    } else {
-        scope
-    }
 }
 
 /// The half of a plan that was asked for.

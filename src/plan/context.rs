@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use serde::{Deserialize, Serialize};
+
 use super::When;
 use super::layers::Layers;
 use super::record::Record;
@@ -10,7 +12,9 @@ use crate::knowledge::Kernel;
 use crate::state::{DesiredState, Machine, Origin, Places};
 
 /// Which half of the work is wanted.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "docgen", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
 pub enum Only {
     /// The running system and the files.
     #[default]

@@ -14,10 +14,12 @@ mod notices;
 pub mod queue;
 pub mod record;
 pub mod rules;
+mod saved;
 pub(crate) mod timer;
 
 pub use context::Only;
 pub use decide::{obstacles, plan};
+pub use saved::{LARGEST, SAVED_VERSION, Saved};
 pub use timer::{LinkEdit, TimerChange};
 
 use serde::{Deserialize, Serialize};

@@ -27,6 +27,8 @@ mod when;
 
 use std::collections::BTreeSet;
 
+use serde::{Deserialize, Serialize};
+
 pub use parse::parse;
 pub use pattern::Refused;
 pub use schema::schema;
@@ -134,7 +136,9 @@ pub struct At<T> {
 }
 
 /// One state file, as it was read.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "docgen", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
 pub struct Source {
     /// The path as it is shown.
     pub name: String,
