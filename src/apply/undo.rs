@@ -16,8 +16,8 @@ use crate::verify;
 /// running system in the order of making (the scheduler first: it resets the rest).
 ///
 /// `tried` says how many of the files, and then of the links, were put in their places; the last of
-/// them may not have got there. Where all is back, the snapshot goes too. Otherwise it stays as it is, interrupted, and
-/// a rollback goes on from there.
+/// them may not have got there. Where all is back, the snapshot goes too. Otherwise it stays as it
+/// is, interrupted, and a rollback goes on from there.
 pub(super) fn undo(job: Job<'_>, snapshot: &Snapshot, cause: String, tried: usize) -> Failure {
     let Job {
         system,
