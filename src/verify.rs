@@ -17,7 +17,35 @@ pub fn live(plan: &Plan, facts: &Facts) -> Vec<String> {
     for change in &plan.devices {
         device(change, facts, &mut wrong);
     }
+    wrong.extend(running(plan, facts, false));
     wrong
+}
+
+/// What of a plan's links is not as planned; a sentence each.
+pub fn links(plan: &Plan, facts: &Facts) -> Vec<String> {
+    plan.links()
+        .iter()
+        .filter(|edit| facts.trim_timer.links.get(&edit.path) != edit.after.as_ref())
+        .map(|edit| format!("the link `{}` was changed by somebody else", edit.path))
+        .collect()
+}
+
+/// A sentence if fstrim.timer does not run, or runs, as planned, or as before.
+fn running(plan: &Plan, facts: &Facts, before: bool) -> Option<String> {
+    let wanted = plan.timer.as_ref()?.running? != before;
+    let word = |running| if running { "runs" } else { "does not run" };
+    match facts.trim_timer.running {
+        Some(now) if now == wanted => None,
+        Some(now) if before => Some(format!(
+            "fstrim.timer {}, and was otherwise before",
+            word(now)
+        )),
+        Some(now) => Some(format!(
+            "fstrim.timer {} all the same: `systemctl status fstrim.timer` says why",
+            word(now)
+        )),
+        None => Some("whether fstrim.timer runs cannot be told".to_owned()),
+    }
 }
 
 /// What of a plan's live part is not as it was before; a sentence each.
@@ -53,6 +81,12 @@ pub fn undone(plan: &Plan, facts: &Facts) -> Vec<String> {
                 "`{}`: {key} is {now}, and was {was}",
                 change.device.name
             ));
+        }
+    }
+    wrong.extend(running(plan, facts, true));
+    for edit in plan.links() {
+        if facts.trim_timer.links.get(&edit.path) != edit.before.as_ref() {
+            wrong.push(format!("the link `{}` is not as it was", edit.path));
         }
     }
     wrong

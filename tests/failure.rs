@@ -19,7 +19,7 @@ use std::path::Path;
 
 use nix::mount::MsFlags;
 use ssdtune::apply::Failure;
-use ssdtune::facts::{Device, Facts, File, Mount, Scope};
+use ssdtune::facts::{Device, Facts, File, Mount, Scope, TrimTimer};
 use ssdtune::rollback::To;
 use ssdtune::snapshot::Store;
 use ssdtune::state::DesiredState;
@@ -271,7 +271,12 @@ max_sectors_kb = 512
 read_ahead_kb = 64
 "#;
 
+/// systemd is simulated too; on the kernel alone nobody runs whom one could ask for it.
+const TRIM: &str = "[trim]\ntimer = true\n";
+
 /// The simulated machine, with its files below a folder of its own.
+///
+/// Its fstrim.timer is off.
 fn simulated(root: &Path) -> Site<'static, Simulated> {
     let strings = |list: &[(&str, &str)]| -> BTreeMap<String, String> {
         let pairs = list
@@ -321,6 +326,11 @@ fn simulated(root: &Path) -> Site<'static, Simulated> {
         fstab: file("/etc/fstab"),
         rules: file("/etc/udev/rules.d/90-ssdtune.rules"),
         record: file("/var/lib/ssdtune/managed.json"),
+        trim_timer: TrimTimer {
+            unit: Some("/usr/lib/systemd/system/fstrim.timer".into()),
+            running: Some(false),
+            ..TrimTimer::default()
+        },
         ..Facts::default()
     };
     fs::create_dir_all(root.join("etc/udev/rules.d")).unwrap();
@@ -332,7 +342,7 @@ fn simulated(root: &Path) -> Site<'static, Simulated> {
         system: Some(Simulated::on_disk(facts, root)),
         every: 1,
         store: Store::open(root),
-        state: state(&STATE.replace("DATA", "/data").replace("DISK", "sda")),
+        state: state(&(STATE.replace("DATA", "/data").replace("DISK", "sda") + TRIM)),
         look: Box::new(move |system| {
             let mut files = BTreeMap::new();
             walk(&mut files, &shown);
@@ -355,6 +365,7 @@ fn simulated(root: &Path) -> Site<'static, Simulated> {
             for (target, unit) in &facts.units {
                 world.insert(format!("unit {target}"), format!("{unit:?}"));
             }
+            world.insert("timer".to_owned(), format!("{:?}", facts.trim_timer));
             World(world)
         }),
     }
@@ -384,6 +395,7 @@ fn boot(system: &mut Simulated) {
     let mut facts = system.facts(&Scope::everything());
     facts.boot_id = "b2".to_owned();
     facts.units.clear();
+    facts.trim_timer.running = Some(facts.trim_timer.enabled());
     let ours = |image: &Option<ssdtune::facts::Image>, word: &str| {
         let text = image.as_ref().map(|image| image.bytes.to_string());
         text.is_some_and(|text| text.contains(word))

@@ -29,3 +29,5 @@ mod refusals;
 mod rivals;
 #[path = "live/saved.rs"]
 mod saved;
+#[path = "live/trim.rs"]
+mod trim;

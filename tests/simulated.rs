@@ -18,7 +18,7 @@ use std::path::Path;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestCaseError};
 use ssdtune::apply::Failure;
-use ssdtune::facts::{Device, Facts, File, Mount, Scope};
+use ssdtune::facts::{Device, Facts, File, Mount, Scope, TIMER_LINK, TrimTimer};
 use ssdtune::format::text::Text;
 use ssdtune::rollback::To;
 use ssdtune::snapshot::Store;
@@ -33,12 +33,13 @@ struct Wish {
     values: BTreeMap<&'static str, i64>,
 }
 
-/// What is wished for each of the three disks, and for each of the two mounts.
+/// What is wished for each of the three disks, for each of the two mounts, and of fstrim.timer.
 #[derive(Debug, Clone)]
 struct Wanted {
     disks: Vec<Option<Wish>>,
     mounts: Vec<Vec<&'static str>>,
     tmpfs: bool,
+    timer: Option<bool>,
 }
 
 const SCHEDULERS: [&str; 4] = ["none", "mq-deadline", "kyber", "bfq"];
@@ -90,11 +91,13 @@ fn wanted() -> impl Strategy<Value = Wanted> {
         proptest::collection::vec(proptest::option::of(wish()), 3),
         proptest::collection::vec(mounts, 2),
         any::<bool>(),
+        any::<Option<bool>>(),
     )
-        .prop_map(|(disks, mounts, tmpfs)| Wanted {
+        .prop_map(|(disks, mounts, tmpfs, timer)| Wanted {
             disks,
             mounts,
             tmpfs,
+            timer,
         })
 }
 
@@ -119,6 +122,9 @@ const DISKS: [&str; 3] = ["sda", "sdb", "sdc"];
 /// As a state file.
 fn text(wanted: &Wanted) -> String {
     let mut text = String::new();
+    if let Some(timer) = wanted.timer {
+        text += &format!("[trim]\ntimer = {timer}\n");
+    }
     for (target, options) in TARGETS.iter().zip(&wanted.mounts) {
         if !options.is_empty() {
             text += &format!(
@@ -230,6 +236,7 @@ fn machine(root: &Path, tuned: &Wanted) -> Simulated {
         fstab: file("/etc/fstab"),
         rules: file("/etc/udev/rules.d/90-ssdtune.rules"),
         record: file("/var/lib/ssdtune/managed.json"),
+        trim_timer: timer(root, tuned.timer == Some(true)),
         ..Facts::default()
     };
     fs::create_dir_all(root.join("etc/udev/rules.d")).unwrap();
@@ -264,12 +271,31 @@ fn machine(root: &Path, tuned: &Wanted) -> Simulated {
     system
 }
 
-/// What counts: files, queues and mounts, whatever the order of options.
+/// fstrim.timer, on or off, and its link where it is on.
+fn timer(root: &Path, on: bool) -> TrimTimer {
+    let unit = "/usr/lib/systemd/system/fstrim.timer";
+    let mut links = BTreeMap::new();
+    if on {
+        let link = root.join(&TIMER_LINK[1..]);
+        fs::create_dir_all(link.parent().unwrap()).unwrap();
+        std::os::unix::fs::symlink(unit, link).unwrap();
+        links.insert(TIMER_LINK.into(), unit.into());
+    }
+    TrimTimer {
+        unit: Some(unit.into()),
+        links,
+        running: Some(on),
+        ..TrimTimer::default()
+    }
+}
+
+/// What counts: files, queues, mounts and the timer, whatever the order of options.
 #[derive(Debug, PartialEq)]
 struct Seen {
     files: Vec<Option<ssdtune::facts::Image>>,
     queues: BTreeMap<String, BTreeMap<String, String>>,
     mounts: Vec<(Text, Vec<String>, Vec<Text>)>,
+    timer: TrimTimer,
 }
 
 fn seen(system: &mut Simulated) -> Seen {
@@ -285,6 +311,7 @@ fn seen(system: &mut Simulated) -> Seen {
         (mount.target, mount.flags, mount.options)
     });
     Seen {
+        timer: facts.trim_timer,
         queues: queues.collect(),
         mounts: mounts.collect(),
         files: vec![facts.fstab.image, facts.rules.image, facts.record.image],
@@ -408,7 +435,7 @@ proptest! {
         }
         let mut system = machine(folder.path(), &tuned);
         let at_first = seen(&mut system);
-        let nothing = Wanted { disks: vec![None, None, None], mounts: vec![vec![], vec![]], tmpfs: false };
+        let nothing = Wanted { disks: vec![None, None, None], mounts: vec![vec![], vec![]], tmpfs: false, timer: None };
         if applied(&mut system, &store, &first)? {
             applied(&mut system, &store, &nothing)?;
             prop_assert_eq!(seen(&mut system), at_first);

@@ -7,10 +7,11 @@ use std::path::Path;
 
 use crate::facts::{Facts, Image};
 use crate::format::text::Text;
-use crate::plan::{FileEdit, Plan};
+use crate::plan::{FileEdit, LinkEdit, Plan};
 use crate::snapshot::store::Error as StoreError;
 use crate::snapshot::{Snapshot, Store};
 use crate::system::{Effect, System, read_file, stand};
+use crate::verify;
 
 /// What follows the name of a file in the names of those that stand beside it for a while.
 const ENDING: &str = ".ssdtune-";
@@ -48,6 +49,19 @@ pub(super) fn commit(system: &mut dyn System, edit: &FileEdit, number: u32) -> i
     }
 }
 
+/// Makes a link, or takes it away.
+pub(super) fn link(system: &mut dyn System, edit: &LinkEdit, back: bool) -> io::Result<()> {
+    let (from, to) = match back {
+        false => (&edit.before, &edit.after),
+        true => (&edit.after, &edit.before),
+    };
+    system.perform(&Effect::Link {
+        path: edit.path.clone(),
+        from: from.clone(),
+        to: to.clone(),
+    })
+}
+
 /// Removes staged files.
 pub(super) fn clear(system: &mut dyn System, edit: &FileEdit, number: u32) -> io::Result<()> {
     let mut first = Ok(());
@@ -69,6 +83,7 @@ pub(super) fn rivals(plan: &Plan, facts: &Facts) -> Vec<String> {
         .iter()
         .filter(|edit| !stand(edit.after.as_ref(), image(facts, edit)))
         .map(|edit| format!("`{}` was changed by somebody else", edit.path))
+        .chain(verify::links(plan, facts))
         .collect()
 }
 

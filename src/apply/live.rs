@@ -2,7 +2,7 @@
 
 use std::io;
 
-use crate::facts::Scope;
+use crate::facts::{Scope, TIMER};
 use crate::plan::{DeviceChange, Plan, devices};
 use crate::system::{Effect, System};
 
@@ -25,6 +25,18 @@ pub(super) fn remounts(plan: &Plan) -> Vec<Effect> {
         }
     }
     effects
+}
+
+/// fstrim.timer started or stopped, or the other way round on the way back.
+pub(super) fn run_timer(system: &mut dyn System, plan: &Plan, back: bool) -> io::Result<()> {
+    let running = plan.timer.as_ref().and_then(|change| change.running);
+    match running {
+        Some(run) => system.perform(&Effect::RunUnit {
+            unit: TIMER.to_owned(),
+            run: run != back,
+        }),
+        None => Ok(()),
+    }
 }
 
 /// Leads each queue to `after`, or back to `before`, from where it stands now.

@@ -94,10 +94,11 @@ pub fn run(
     let warnings = files::sweep(system, store, &facts);
     // A setting that the record gives back is not in it any more once that is committed.
     let also = touched(std::slice::from_ref(&snapshot));
+    let timer = snapshot.plan.timer.is_some();
     let job = Job {
         system,
         store,
-        scope: scope.with(&also),
+        scope: scope.with(&also).with_timer(timer),
         warnings,
     };
     job.prepare(snapshot)?.go_live()?.verify()?.commit()
@@ -120,6 +121,9 @@ pub fn moved(plan: &Plan, fresh: &Plan) -> Option<String> {
         if !fresh.devices.contains(change) {
             return Some(format!("the queue of `{}`", change.device.name));
         }
+    }
+    if plan.timer != fresh.timer {
+        return Some("fstrim.timer".to_owned());
     }
     // Last: what files shall hold follows from the rest.
     for edit in &plan.files {

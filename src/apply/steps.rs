@@ -4,7 +4,7 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 
 use super::files::{self, clear, commit, staged, way_back};
-use super::live::{reload, remounts, write_queues};
+use super::live::{reload, remounts, run_timer, write_queues};
 use super::undo::undo;
 use super::{Failure, Job, KEPT, Report, close};
 use crate::format::text::Text;
@@ -108,7 +108,9 @@ impl<'a> Prepared<'a> {
             for effect in remounts(&snapshot.plan) {
                 job.system.perform(&effect)?;
             }
-            write_queues(job.system, &job.scope, &snapshot.plan, false)
+            write_queues(job.system, &job.scope, &snapshot.plan, false)?;
+            // Last: a timer that was off for a week may trim as soon as it is started.
+            run_timer(job.system, &snapshot.plan, false)
         };
         match live() {
             Ok(()) => Ok(Changed { job, snapshot }),
@@ -143,6 +145,10 @@ impl Verified<'_> {
             for edit in &snapshot.plan.files {
                 tried += 1;
                 commit(job.system, edit, snapshot.number)?;
+            }
+            for edit in snapshot.plan.links() {
+                tried += 1;
+                files::link(job.system, edit, false)?;
             }
             Ok::<(), io::Error>(())
         };

@@ -2,8 +2,8 @@
 
 use std::io;
 
-use super::files::{clear, image, way_back};
-use super::live::{reload, write_queues};
+use super::files::{clear, image, link, way_back};
+use super::live::{reload, run_timer, write_queues};
 use super::{Failure, Job};
 use crate::facts::{Facts, Image, Scope};
 use crate::plan::{FileEdit, Plan, mounts};
@@ -15,9 +15,9 @@ use crate::verify;
 /// Puts everything back: files first, so that udev and systemd read the old ones, then the
 /// running system in the order of making (the scheduler first: it resets the rest).
 ///
-/// `tried` says how many of the files were put in their places; the last of them may not have got
-/// there. Where all is back, the snapshot goes too. Otherwise it stays as it is, interrupted, and
-/// a rollback goes on from there.
+/// `tried` says how many of the files, and then of the links, were put in their places; the last of
+/// them may not have got there. Where all is back, the snapshot goes too. Otherwise it stays as it
+/// is, interrupted, and a rollback goes on from there.
 pub(super) fn undo(job: Job<'_>, snapshot: &Snapshot, cause: String, tried: usize) -> Failure {
     let Job {
         system,
@@ -29,6 +29,16 @@ pub(super) fn undo(job: Job<'_>, snapshot: &Snapshot, cause: String, tried: usiz
     let plan = &snapshot.plan;
     let mut left = Vec::new();
     let facts = system.facts(scope);
+    let links = &facts.trim_timer.links;
+    let tried_links = tried.saturating_sub(plan.files.len());
+    for edit in plan.links().iter().take(tried_links).rev() {
+        // One that did not get there needs nothing; one that somebody else leads elsewhere is his.
+        if links.get(&edit.path) == edit.after.as_ref()
+            && let Err(error) = link(system, edit, true)
+        {
+            left.push(error.to_string());
+        }
+    }
     for (at, edit) in plan.files.iter().enumerate().rev() {
         if at < tried {
             let sure = at + 1 < tried;
@@ -128,5 +138,10 @@ fn live_back(
             }));
         }
     }
-    first.and(write_queues(system, scope, plan, true))
+    first = first.and(write_queues(system, scope, plan, true));
+    let running = plan.timer.as_ref().and_then(|change| change.running);
+    if running.is_some() && facts.trim_timer.running == running {
+        first = first.and(run_timer(system, plan, true));
+    }
+    first
 }

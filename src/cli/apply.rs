@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 
 use super::{Common, Error, Exit, carry_out, load, output, rollback, saved};
-use crate::facts::{Scope, gather};
+use crate::facts::Scope;
 use crate::snapshot::{Kind, Snapshot, Store};
+use crate::system;
 
 /// Make the machine what the state says, now and at every boot
 #[derive(Debug, clap::Args)]
@@ -62,11 +63,12 @@ pub fn run(args: &Args, common: &Common) -> Result<Exit, Error> {
         }
     }
     let scope = load::scope(&state, common);
-    let facts = gather(&common.root(), &scope);
+    let facts = system::facts(&common.root(), &scope);
     let plan = crate::plan::plan(&state, &facts, only);
     match &saved {
         Some(saved) if saved.whole => {
-            let all = gather(&common.root(), &load::reaching(Scope::everything(), common));
+            let everything = load::reaching(Scope::everything(), common);
+            let all = system::facts(&common.root(), &everything);
             saved::still_holds(saved, &crate::plan::plan(&state, &all, only), &store)?;
         }
         Some(saved) => saved::still_holds(saved, &plan, &store)?,

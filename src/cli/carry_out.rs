@@ -108,14 +108,18 @@ pub fn run(job: Job<'_>, store: &Store, common: &Common) -> Result<Exit, Error> 
 
 /// True where something of the plan takes effect at the next boot only.
 fn reboot_needed(plan: &Plan) -> bool {
+    const ALREADY: Option<&str> = Some("in effect already");
+    let timer = plan.timer.as_ref();
     !plan.pending.is_empty()
+        || timer.is_some_and(|change| {
+            change.when() == crate::plan::When::Boot && change.why.as_deref() != ALREADY
+        })
         || plan
             .mounts
             .iter()
             .flat_map(|change| &change.options)
             .any(|option| {
-                option.when == crate::plan::When::Boot
-                    && option.why.as_deref() != Some("in effect already")
+                option.when == crate::plan::When::Boot && option.why.as_deref() != ALREADY
             })
 }
 

@@ -20,7 +20,7 @@ pub struct Args {
 
 pub fn run(args: &Args, common: &Common) -> Result<Exit, Error> {
     let state = load::state(&args.state, load::Purpose::Check, common)?;
-    let rules = state.mounts.len() + state.tmpfs.len() + state.devices.len();
+    let rules = state.mounts.len() + state.tmpfs.len() + state.devices.len() + state.trim.len();
     if common.json {
         output::json(&serde_json::json!({ "sound": true, "rules": rules }))?;
     } else if !common.quiet {

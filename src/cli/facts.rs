@@ -1,7 +1,8 @@
 //! `ssdtune facts`: the machine as JSON.
 
 use super::{Common, Error, Exit, load, output};
-use crate::facts::{Scope, gather};
+use crate::facts::Scope;
+use crate::system;
 
 /// Print all that is known of the machine, as JSON
 #[derive(Debug, clap::Args)]
@@ -15,7 +16,7 @@ pub struct Args {}
 
 pub fn run(_args: &Args, common: &Common) -> Result<Exit, Error> {
     let scope = load::reaching(Scope::everything(), common);
-    let facts = gather(&common.root(), &scope);
+    let facts = system::facts(&common.root(), &scope);
     output::json(&facts)?;
     Ok(Exit::Done)
 }

@@ -6,10 +6,11 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::{Common, Error, output};
-use crate::facts::{Facts, Scope, gather};
+use crate::facts::{Facts, Scope};
 use crate::plan::record;
 use crate::render::problem::problems;
 use crate::state::{self, DEFAULT_DIR, DesiredState, Source};
+use crate::system;
 
 /// A state file larger than this is none.
 const MOST: u64 = 16 << 20;
@@ -196,7 +197,7 @@ pub fn reaching<'a>(scope: Scope<'a>, common: &Common) -> Scope<'a> {
 /// The facts, from the machine or from a file.
 pub fn facts(file: Option<&Path>, scope: &Scope<'_>, common: &Common) -> Result<Facts, Error> {
     let Some(path) = file else {
-        return Ok(gather(&common.root(), scope));
+        return Ok(system::facts(&common.root(), scope));
     };
     // It may be a pipe from the machine itself, and what comes out of that may have no end.
     let bytes = bounded(path, crate::facts::LARGEST_FACTS).map_err(|error| {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::{Common, Error, Exit, carry_out, load, output};
 use crate::apply;
-use crate::facts::{Scope, gather};
+use crate::facts::Scope;
 use crate::plan::Plan;
 use crate::rollback::{self, To};
 use crate::snapshot::{Kind, Store};
@@ -83,11 +83,12 @@ pub fn run(args: &Args, common: &Common) -> Result<Exit, Error> {
     let touched = rollback::touched(&undone);
     let keys = |_: &[u8]| touched.clone();
     let state = DesiredState::default();
-    let scope = load::reaching(Scope::of(&state, &keys), common);
+    let timer = undone.iter().any(|snapshot| snapshot.plan.timer.is_some());
+    let scope = load::reaching(Scope::of(&state, &keys).with_timer(timer), common);
     let force = args.force;
     let boot = common.only();
     let replan = |facts: &crate::facts::Facts| only(rollback::plan(&undone, facts, force), boot);
-    let plan = replan(&gather(&common.root(), &scope));
+    let plan = replan(&crate::system::facts(&common.root(), &scope));
     carry_out::run(
         carry_out::Job {
             verb: "rollback",
@@ -106,7 +107,7 @@ pub fn run(args: &Args, common: &Common) -> Result<Exit, Error> {
 fn tidy(store: &Store, common: &Common) {
     let (state, keys) = (DesiredState::default(), |_: &[u8]| Vec::new());
     let scope = load::reaching(Scope::of(&state, &keys), common);
-    let facts = gather(&common.root(), &scope);
+    let facts = crate::system::facts(&common.root(), &scope);
     for warning in apply::tidy(&mut Live::new(common.root()), store, &facts) {
         output::warning(&warning);
     }
@@ -137,7 +138,7 @@ fn copy(path: &Path, args: &Args, store: &Store, common: &Common) -> Result<Exit
     let scope = load::reaching(Scope::of(&state, &keys), common);
     let boot = common.only();
     let replan = |facts: &crate::facts::Facts| only(rollback::plan_copy(&bytes, facts), boot);
-    let plan = replan(&gather(&common.root(), &scope));
+    let plan = replan(&crate::system::facts(&common.root(), &scope));
     carry_out::run(
         carry_out::Job {
             verb: "rollback",
@@ -154,6 +155,7 @@ fn copy(path: &Path, args: &Args, store: &Store, common: &Common) -> Result<Exit
 
 /// The half of a plan that was asked for.
 fn only(mut plan: Plan, only: crate::plan::Only) -> Plan {
+    plan.timer = plan.timer.and_then(|change| change.only(only));
     if !only.live() {
         plan.devices.clear();
         for change in &mut plan.mounts {

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::read::{Reader, words};
 use super::{Device, Facts, File, Recorded, Scope, VERSION};
-use super::{devices, files, machine, mounts, rivals, sources, units};
+use super::{devices, files, machine, mounts, rivals, sources, timer, units};
 use crate::format::fstab::Fstab;
 use crate::format::text::Text;
 use crate::knowledge::Scheduler;
@@ -60,7 +60,7 @@ pub fn gather(root: &Path, scope: &Scope<'_>) -> Facts {
             .filter_map(|path| Some((path.clone(), files::in_the_way(reader, path.as_bytes())?)))
             .collect();
     }
-    facts.trim_timer = units::trim_timer(reader);
+    facts.trim_timer = timer::timer(reader);
     let asks_for_devices = scope.asks_for_devices(&recorded);
     if scope.live {
         facts.tmpfs_used_kb = mounts::tmpfs_used(reader, &facts, targets)

@@ -22,12 +22,14 @@ mod scope;
 pub mod select;
 mod sources;
 pub mod stack;
+mod timer;
 mod units;
 mod views;
 
 pub use gather::{FSTAB, RECORD, RULES, file, gather};
 pub use json::LARGEST as LARGEST_FACTS;
 pub use scope::{RecordKeys, Recorded, Scope};
+pub use timer::{TIMER, TIMER_LINK, TrimTimer};
 pub use units::{MASKS, mount_unit};
 
 use std::collections::BTreeMap;
@@ -96,8 +98,8 @@ pub struct Facts {
     pub in_the_way: BTreeMap<String, InTheWay>,
     /// Bytes in use on each tmpfs whose size a rule may change, by mount point.
     pub tmpfs_used_kb: BTreeMap<String, u64>,
-    /// True where fstrim.timer is enabled.
-    pub trim_timer: bool,
+    /// fstrim.timer.
+    pub trim_timer: TrimTimer,
     /// Who else writes the same settings.
     pub rivals: Vec<Rival>,
     /// What could not be read, and why.

@@ -36,6 +36,8 @@ pub struct Scope<'a> {
     pub live: bool,
     pub(super) wanted: Option<(&'a DesiredState, RecordKeys<'a>)>,
     pub(super) also: &'a [Recorded],
+    /// Whether fstrim.timer runs is asked for in any case, rules and record or not.
+    timer: bool,
 }
 
 impl<'a> Scope<'a> {
@@ -45,6 +47,7 @@ impl<'a> Scope<'a> {
             live: true,
             wanted: None,
             also: &[],
+            timer: false,
         }
     }
 
@@ -54,12 +57,21 @@ impl<'a> Scope<'a> {
             live: true,
             wanted: Some((state, record_keys)),
             also: &[],
+            timer: false,
         }
     }
 
     /// The same, and these settings of devices, which the record may not hold any more.
     pub fn with(self, also: &'a [Recorded]) -> Self {
         Self { also, ..self }
+    }
+
+    /// The same, and whether fstrim.timer runs: what is taken back may be in no record any more.
+    pub fn with_timer(self, timer: bool) -> Self {
+        Self {
+            timer: self.timer || timer,
+            ..self
+        }
     }
 
     /// The same of an offline system: files only.
@@ -81,15 +93,36 @@ impl<'a> Scope<'a> {
             .is_none_or(|(state, _)| !state.devices.is_empty() || !recorded.is_empty())
     }
 
-    /// Whether some rule depends on what the machine runs on.
+    /// Whether it matters if fstrim.timer runs, the record apart.
+    pub fn asks_for_timer(&self) -> bool {
+        let Some((state, _)) = self.wanted else {
+            return true;
+        };
+        self.timer || !state.trim.is_empty()
+    }
+
+    /// Whether some rule wants fstrim.timer to run.
+    fn wants_timer(&self) -> bool {
+        let Some((state, _)) = self.wanted else {
+            return true;
+        };
+        state.trim.iter().any(|rule| rule.timer.value)
+    }
+
+    /// Whether some rule depends on what the machine runs on; fstrim.timer does: it is not started
+    /// in a container.
     pub(super) fn asks_for_virtualization(&self) -> bool {
         let Some((state, _)) = self.wanted else {
             return true;
         };
+        if self.wants_timer() {
+            return true;
+        }
+        let trim = state.trim.iter().map(|rule| &rule.when);
         let mounts = state.mounts.iter().map(|rule| &rule.when);
         let tmpfs = state.tmpfs.iter().map(|rule| &rule.when);
         let devices = state.devices.iter().map(|rule| &rule.when);
-        let mut all = mounts.chain(tmpfs).chain(devices);
+        let mut all = mounts.chain(tmpfs).chain(devices).chain(trim);
         all.any(|when| !when.virtualization.is_empty())
     }
 
@@ -103,8 +136,11 @@ impl<'a> Scope<'a> {
         })
     }
 
-    /// Whether some mount rule turns discard on, so that the device must be able to.
+    /// Whether some rule turns discard or the timer on, so that a device must be able to discard.
     pub(super) fn asks_for_discard(&self) -> bool {
+        if self.wants_timer() {
+            return true;
+        }
         self.wanted.is_none_or(|(state, _)| {
             let options = state.mounts.iter().flat_map(|rule| &rule.options);
             options

@@ -1,4 +1,4 @@
-//! systemd unit files that decide over mount points, and whether fstrim.timer is on.
+//! systemd unit files that decide over mount points.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -11,7 +11,7 @@ use crate::format::text::Text;
 
 /// Where unit files stand, the first that has a name wins (systemd.unit(5)); what the fstab
 /// generator makes (/run/systemd/generator) comes after the first two.
-const FOLDERS: &[(&str, bool)] = &[
+pub(super) const FOLDERS: &[(&str, bool)] = &[
     ("/etc/systemd/system", true),
     ("/run/systemd/system", true),
     ("/usr/local/lib/systemd/system", false),
@@ -91,7 +91,7 @@ fn unit(reader: &mut Reader, name: &str) -> Option<Unit> {
 }
 
 /// A link to /dev/null, however long its way, or an empty file.
-fn masked(reader: &Reader, path: &[u8], stat: &rustix::fs::Stat) -> bool {
+pub(super) fn masked(reader: &Reader, path: &[u8], stat: &rustix::fs::Stat) -> bool {
     match FileType::from_raw_mode(stat.st_mode) {
         FileType::Symlink => {
             let direct = reader.link(path).is_ok_and(|target| target == b"/dev/null");
@@ -112,18 +112,6 @@ fn masked(reader: &Reader, path: &[u8], stat: &rustix::fs::Stat) -> bool {
         FileType::RegularFile => stat.st_size == 0,
         _ => false,
     }
-}
-
-/// True where fstrim.timer is enabled, by the administrator or by the distribution, and not masked.
-pub(super) fn trim_timer(reader: &mut Reader) -> bool {
-    let name = "fstrim.timer";
-    if unit(reader, name).is_some_and(|unit| unit.masked) {
-        return false;
-    }
-    FOLDERS.iter().any(|(folder, _)| {
-        let wants = format!("{folder}/timers.target.wants/{name}");
-        reader.there(wants.as_bytes())
-    })
 }
 
 #[cfg(test)]
@@ -187,23 +175,5 @@ mod tests {
             units["/tmp"].path,
             Text::from("/etc/systemd/system/tmp.mount")
         );
-    }
-
-    #[test]
-    fn a_timer_is_on_by_its_wants_link_unless_masked() {
-        let root = fake::root(&[("etc/systemd/system/", "")]);
-        let mut reader = Reader::new(root.path()).unwrap();
-        assert!(!trim_timer(&mut reader));
-        let wants = "etc/systemd/system/timers.target.wants/fstrim.timer";
-        fake::add(
-            root.path(),
-            &[(wants, "-> /lib/systemd/system/fstrim.timer")],
-        );
-        assert!(trim_timer(&mut reader));
-        fake::add(
-            root.path(),
-            &[("etc/systemd/system/fstrim.timer", "-> /dev/null")],
-        );
-        assert!(!trim_timer(&mut reader));
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::context::{Context, Only};
 use super::notices::Notices;
 use super::record::{self, Record};
-use super::{FileEdit, Plan, Reload, VERSION, devices, guard, mounts, rules};
+use super::{FileEdit, Plan, Reload, VERSION, devices, guard, mounts, rules, timer};
 use crate::facts::{Facts, File, Image};
 use crate::format::fstab::Fstab;
 use crate::format::text::Text;
@@ -38,6 +38,7 @@ pub fn plan(state: &DesiredState, facts: &Facts, only: Only) -> Plan {
         mounts::Outcome::default()
     };
     let devices = devices::decide(&cx, &mut next, &mut notices);
+    let timer = timer::decide(&cx, &mut next, &mut notices);
 
     let mut files = Vec::new();
     if only.files() {
@@ -45,12 +46,16 @@ pub fn plan(state: &DesiredState, facts: &Facts, only: Only) -> Plan {
         if !mounts.edits.is_empty() {
             files.extend(fstab_edit(&cx, &fstab, &mounts.edits, &mut notices));
         }
-        let changes = !(mounts.changes.is_empty() && devices.is_empty() && files.is_empty());
+        let changes = !(mounts.changes.is_empty()
+            && devices.is_empty()
+            && timer.is_none()
+            && files.is_empty());
         if changes && next != recorded {
             files.extend(record_edit(&facts.record, &next));
         }
     }
     files_guarded(&cx, &files, &mut notices);
+    timer::twice(&cx, to_be(&facts.fstab, &files), &mut notices);
     let written: BTreeSet<&str> = state
         .devices
         .iter()
@@ -72,7 +77,10 @@ pub fn plan(state: &DesiredState, facts: &Facts, only: Only) -> Plan {
             .any(|file| file.path.as_bytes() == path.as_bytes())
     };
     let reload = Reload {
-        systemd: files.iter().any(|file| file.path == facts.fstab.path),
+        systemd: files.iter().any(|file| file.path == facts.fstab.path)
+            || timer
+                .as_ref()
+                .is_some_and(|change| !change.links.is_empty()),
         udev: edits(rules::PATH),
         masks: mounts::masks(facts, &mounts.changes),
         unmasks: mounts::unmasks(facts, &mounts.changes),
@@ -90,6 +98,7 @@ pub fn plan(state: &DesiredState, facts: &Facts, only: Only) -> Plan {
             .collect(),
         mounts: mounts.changes,
         devices,
+        timer,
         files,
         reload,
         pending: mounts.pending,
@@ -108,6 +117,13 @@ pub fn obstacles(plan: &mut Plan, facts: &Facts) {
     let (errors, warnings, _) = notices.finish();
     plan.errors.extend(errors);
     plan.warnings.extend(warnings);
+}
+
+/// What a file will hold.
+fn to_be<'f>(file: &'f File, edits: &'f [FileEdit]) -> &'f [u8] {
+    let edit = edits.iter().find(|edit| edit.path == file.path);
+    let image = edit.map_or(&file.image, |edit| &edit.after);
+    image.as_ref().map_or(&[], |image| image.bytes.as_bytes())
 }
 
 fn files_guarded(cx: &Context<'_>, files: &[FileEdit], notices: &mut Notices) {

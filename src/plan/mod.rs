@@ -15,10 +15,12 @@ pub mod queue;
 pub mod record;
 pub mod rules;
 mod saved;
+pub(crate) mod timer;
 
 pub use context::Only;
 pub use decide::{obstacles, plan};
 pub use saved::{LARGEST, SAVED_VERSION, Saved};
+pub use timer::{LinkEdit, TimerChange};
 
 use serde::{Deserialize, Serialize};
 
@@ -50,6 +52,9 @@ pub struct Plan {
     pub mounts: Vec<MountChange>,
     /// Queues, bottom-up: disks before what is stacked on them.
     pub devices: Vec<DeviceChange>,
+    /// fstrim.timer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timer: Option<TimerChange>,
     /// Files, in the order in which they are committed.
     pub files: Vec<FileEdit>,
     /// What is to be told of it.
@@ -235,7 +240,7 @@ pub struct FileEdit {
 #[cfg_attr(feature = "docgen", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Reload {
-    /// systemd: fstab changed.
+    /// systemd: fstab changed, or a link that starts a unit.
     pub systemd: bool,
     /// udevd: the rules changed.
     pub udev: bool,
@@ -296,8 +301,16 @@ impl LiveMount {
 }
 
 impl Plan {
+    /// The links that it changes.
+    pub fn links(&self) -> &[LinkEdit] {
+        self.timer.as_ref().map_or(&[], |change| &change.links)
+    }
+
     /// True where apply would do nothing.
     pub fn is_empty(&self) -> bool {
-        self.mounts.is_empty() && self.devices.is_empty() && self.files.is_empty()
+        self.mounts.is_empty()
+            && self.devices.is_empty()
+            && self.timer.is_none()
+            && self.files.is_empty()
     }
 }

@@ -33,6 +33,9 @@ pub struct Record {
     pub added: Vec<String>,
     /// Queue settings, by device ([`device_key`]) and setting.
     pub queues: BTreeMap<String, Settings>,
+    /// fstrim.timer: `enabled` and `running`, each `true` or `false`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub timer: BTreeMap<String, Found>,
 }
 
 /// A value as it was first found, and as ssdtune left it. None: it was not there.
@@ -77,7 +80,10 @@ impl Record {
 
     /// True where nothing is managed.
     pub fn is_empty(&self) -> bool {
-        self.options.is_empty() && self.added.is_empty() && self.queues.is_empty()
+        self.options.is_empty()
+            && self.added.is_empty()
+            && self.queues.is_empty()
+            && self.timer.is_empty()
     }
 }
 
@@ -144,4 +150,9 @@ pub fn recorded(bytes: &[u8]) -> Vec<Recorded> {
             }
         })
         .collect()
+}
+
+/// Whether a record holds anything of fstrim.timer.
+pub fn holds_timer(file: &File) -> bool {
+    Record::read(file).is_ok_and(|record| !record.timer.is_empty())
 }

@@ -46,6 +46,7 @@ impl Saved {
         };
         plan.boot_id == other.boot_id
             && plan.mounts == other.mounts
+            && plan.timer == other.timer
             && plan.files == other.files
             && queues(plan) == queues(other)
     }

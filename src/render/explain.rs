@@ -21,6 +21,9 @@ pub fn page(key: &str) -> Result<String, String> {
             .map(option),
     );
     parts.extend(Scheduler::from_name(name).map(scheduler));
+    if parts.is_empty() && TRIM_NAMES.contains(&name) {
+        parts.push(prose(TRIM));
+    }
     if parts.is_empty() {
         parts.extend(taught(name).map(|answer| prose(&answer)));
     }
@@ -29,6 +32,15 @@ pub fn page(key: &str) -> Result<String, String> {
     }
     Ok(parts.join("\n"))
 }
+
+/// What `[trim]` and its key are looked for as.
+const TRIM_NAMES: &[&str] = &["trim.timer", "trim", "timer", "fstrim.timer", "fstrim"];
+
+const TRIM: &str = "`timer = true` below `[trim]` enables and starts fstrim.timer, which once a \
+     week tells disks what is free on every mounted filesystem that can say so; `timer = false` \
+     disables and stops it; without `[trim]` it is left alone. The mount option `discard` does the \
+     same at each deletion: one of the two is enough. btrfs discards by itself since Linux 6.2 \
+     (`discard=async`). A layer that drops discards, as dm-crypt does by default, makes both idle.";
 
 /// What a name from an old guide, or one that belongs to mkfs, is answered with.
 fn taught(name: &str) -> Option<String> {
@@ -130,6 +142,7 @@ pub fn list() -> String {
             .map(Attribute::key)
             .collect(),
     );
+    section("Other switches", vec!["trim.timer".to_owned()]);
     let mut names: Vec<String> = options::all()
         .map(|option| option.name.to_owned())
         .collect();

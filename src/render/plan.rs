@@ -1,14 +1,15 @@
 //! A plan for people: 80 columns, alike disks folded, readable without colour.
 
 mod devices;
+mod files;
 mod mounts;
+mod timer;
 
 use std::borrow::Cow;
 
-use super::diff;
 use super::style::{ADD, CHANGE, ERROR, QUIET, REMOVE, TITLE, paint, plain};
 use super::words::{WIDTH, count, discreet, host, visible, width, wrap};
-use crate::plan::{FileEdit, LineChange, Notice, Plan, SettingChange, When, record, rules};
+use crate::plan::{LineChange, Notice, Plan, SettingChange, When};
 
 /// How much is shown.
 #[derive(Debug, Clone, Copy, Default)]
@@ -43,24 +44,11 @@ pub fn page(plan: &Plan, detail: Detail) -> String {
         title(&mut page, "Disks");
         devices::section(&mut page, plan, detail);
     }
-    let mut files: Vec<&FileEdit> = plan
-        .files
-        .iter()
-        .filter(|edit| detail.verbose || edit.path.as_bytes() != record::PATH.as_bytes())
-        .collect();
-    // What people wrote before what is generated, in whatever order they are committed.
-    files.sort_by_key(|edit| {
-        (
-            edit.path.as_bytes() == record::PATH.as_bytes(),
-            generated(edit),
-        )
-    });
-    if !files.is_empty() {
-        title(&mut page, "Files");
-        for edit in files {
-            file(&mut page, edit, detail);
-        }
+    if let Some(change) = &plan.timer {
+        title(&mut page, "TRIM");
+        timer::section(&mut page, change, detail);
     }
+    files::section(&mut page, plan, detail);
     pending(&mut page, plan);
     notices(&mut page, plan, detail);
     page.push('\n');
@@ -133,12 +121,6 @@ fn tag(when: When, why: Option<&str>) -> String {
     }
 }
 
-/// Files that nobody writes by hand.
-fn generated(edit: &FileEdit) -> bool {
-    let path = edit.path.as_bytes();
-    path == rules::PATH.as_bytes() || path == record::PATH.as_bytes()
-}
-
 /// Notes that were kept back are at least counted.
 fn untold(plan: &Plan, detail: Detail) -> String {
     match plan.notes.len() {
@@ -147,49 +129,6 @@ fn untold(plan: &Plan, detail: Detail) -> String {
         1 => "There is a note: -v shows it.\n".to_owned(),
         notes => format!("There are {notes} notes: -v shows them.\n"),
     }
-}
-
-fn file(page: &mut String, edit: &FileEdit, detail: Detail) {
-    let path = edit.path.to_str();
-    let path = visible(&path);
-    let sign = match (&edit.before, &edit.after) {
-        (None, _) => '+',
-        (_, None) => '-',
-        _ => '~',
-    };
-    let mut line = format!("  {} {path}", mark(sign));
-    if edit.path != edit.resolved {
-        line.push_str(&format!(" -> {}", visible(&edit.resolved.to_string())));
-    }
-    let [before, after] = [&edit.before, &edit.after].map(|image| {
-        let bytes = image.as_ref().map(|image| image.bytes.as_bytes());
-        bytes.unwrap_or_default()
-    });
-    if generated(edit) && !detail.diff {
-        let about = if edit.path.as_bytes() == rules::PATH.as_bytes() {
-            let rules = after
-                .windows(b"\nLABEL=\"ssdtune_rule_".len())
-                .filter(|window| *window == b"\nLABEL=\"ssdtune_rule_")
-                .count();
-            match edit.after {
-                Some(_) => format!("{} (exact text: plan --diff)", count(rules, "rule")),
-                None => String::new(),
-            }
-        } else {
-            "what ssdtune first found".to_owned()
-        };
-        if !about.is_empty() {
-            line.push_str("   ");
-            line.push_str(&paint(QUIET, &about));
-        }
-        page.push_str(&line);
-        page.push('\n');
-        return;
-    }
-    page.push_str(&line);
-    page.push('\n');
-    let context = if detail.diff { 3 } else { 1 };
-    diff::hunks(page, "    ", before, after, context);
 }
 
 fn pending(page: &mut String, plan: &Plan) {
@@ -288,6 +227,9 @@ fn numbers(plan: &Plan) -> [usize; 3] {
             }
         }
     }
+    if let Some(change) = &plan.timer {
+        note(change.when());
+    }
     for setting in settings(plan).filter(|row| !row.side_effect) {
         note(setting.when);
     }
@@ -328,7 +270,7 @@ fn summary(plan: &Plan) -> String {
         .map(|(number, name)| format!("{number} {name}"))
         .collect();
     let mut text = match total {
-        0 if plan.files.is_empty() => String::new(),
+        0 if plan.files.is_empty() && plan.links().is_empty() => String::new(),
         0 => "Only files change".to_owned(),
         _ => format!("{}: {}", count(total, "change"), parts.join(", ")),
     };

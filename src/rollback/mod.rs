@@ -6,6 +6,7 @@
 mod merge;
 mod mounts;
 mod queues;
+mod timer;
 
 use crate::facts::{Facts, File, Image, Recorded};
 use crate::format::text::Text;
@@ -88,6 +89,7 @@ pub fn plan(undone: &[Snapshot], facts: &Facts, force: bool) -> Plan {
     }
     mounts::back(undone, facts, &mut plan);
     queues::back(undone, facts, &mut plan);
+    timer::back(undone, facts, &mut plan, force);
     finish(&mut plan, facts, undone, force);
     plan
 }
@@ -134,7 +136,7 @@ fn blank(facts: &Facts) -> Plan {
 fn finish(plan: &mut Plan, facts: &Facts, undone: &[Snapshot], force: bool) {
     let edits = |path: &[u8]| plan.files.iter().any(|edit| edit.path.as_bytes() == path);
     plan.reload = Reload {
-        systemd: edits(facts.fstab.path.as_bytes()),
+        systemd: edits(facts.fstab.path.as_bytes()) || !plan.links().is_empty(),
         udev: edits(rules::PATH.as_bytes()),
         masks: plan::mounts::masks(facts, &plan.mounts),
         unmasks: plan::mounts::unmasks(facts, &plan.mounts),

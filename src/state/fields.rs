@@ -75,7 +75,9 @@ impl<'i> Fields<'i> {
         match field.raw.into_inner() {
             DeValue::Table(table) => Some(Fields::new(table, field.at)),
             other => {
-                reader.mistyped(name, "a table", &Spanned::new(span, other), None);
+                let help = matches!(other, DeValue::Array(_))
+                    .then(|| "it stands once, in single brackets, not in `[[ ]]`".to_owned());
+                reader.mistyped(name, "a table", &Spanned::new(span, other), help);
                 None
             }
         }

@@ -21,6 +21,7 @@ mod schema;
 mod selector;
 mod source;
 mod tmpfs_rule;
+mod trim_rule;
 mod visible;
 mod when;
 
@@ -32,7 +33,9 @@ pub use parse::parse;
 pub use pattern::Refused;
 pub use schema::schema;
 pub use source::{Lines, Places, Position};
+pub use trim_rule::TrimRule;
 pub(crate) use visible::{is_plain, push_visible};
+pub use when::is_container;
 
 use crate::knowledge::attributes::Attribute;
 use crate::knowledge::{Kernel, Scheduler, Value};
@@ -333,4 +336,6 @@ pub struct DesiredState {
     pub tmpfs: Vec<TmpfsRule>,
     /// Rules on devices.
     pub devices: Vec<DeviceRule>,
+    /// fstrim.timer, a rule a file at most; the last that counts wins.
+    pub trim: Vec<TrimRule>,
 }

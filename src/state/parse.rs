@@ -7,7 +7,8 @@ use super::fields::{Fields, Raw, whole};
 use super::pattern::Refused;
 use super::reader::{Reader, kind};
 use super::visible::{array, in_quotes};
-use super::{DesiredState, Origin, Places, Problem, Source, device_rule, mount_rule, tmpfs_rule};
+use super::{DesiredState, Origin, Places, Problem, Source};
+use super::{device_rule, mount_rule, tmpfs_rule, trim_rule};
 use crate::knowledge::attributes;
 
 /// The longest state file, in bytes. A person writes some kilobytes; offsets must fit 32 bits.
@@ -88,12 +89,8 @@ fn read(text: &str, reader: &mut Reader, state: &mut DesiredState) {
     for table in tables("device", &mut fields, reader) {
         state.devices.push(device_rule::read(table, reader));
     }
-    if let Some(trim) = fields.take_refused("trim") {
-        reader.report(
-            reader.origin(trim.at),
-            "`[trim]` cannot be set yet",
-            "run `systemctl enable --now fstrim.timer`, or write `discard` as a mount option",
-        );
+    if let Some(table) = fields.table("trim", reader) {
+        state.trim.extend(trim_rule::read(table, reader));
     }
     fields.finish_with("", reader, outside_rules);
 }
@@ -192,6 +189,12 @@ fn outside_rules(key: &str) -> Option<Refused> {
         "options" | "without" => "mount",
         "size" | "mode" | "target" => "tmpfs",
         "match" | "when" | "optional" | "ignore" | "allow" => "device",
+        "timer" | "fstrim" | "fstrim.timer" => {
+            return Some(Refused::new(
+                format!("`{key}` stands outside of a rule"),
+                "write `[trim]`, and below it `timer = true` or `timer = false`",
+            ));
+        }
         _ if attributes::queue(key).is_some() => "device",
         // Plurals and synonyms are further from the name than a slip is.
         "mounts" | "fstab" | "filesystem" => {

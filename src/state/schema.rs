@@ -24,6 +24,7 @@ pub fn schema() -> Value {
             "mount": rules("mount", "Rules that edit lines which /etc/fstab has."),
             "tmpfs": rules("tmpfs", "tmpfs lines of /etc/fstab, edited or added."),
             "device": rules("device", "Rules that set I/O schedulers and queue attributes."),
+            "trim": reference("trim"),
         },
         "definitions": definitions(),
     })
@@ -42,6 +43,7 @@ fn definitions() -> Value {
     all.insert("mount".into(), mount());
     all.insert("tmpfs".into(), tmpfs());
     all.insert("device".into(), device());
+    all.insert("trim".into(), trim());
     all.insert("when".into(), when());
     all.insert("allow".into(), allow());
     all.insert("options".into(), mount_options());
@@ -110,6 +112,18 @@ fn allow() -> Value {
         description.push_str(&format!("\n- `{name}`: {meaning}"));
     }
     one_or_more(&description, json!({ "enum": words }))
+}
+
+fn trim() -> Value {
+    table(
+        "Whether fstrim.timer trims every filesystem once a week; absent: left alone.",
+        &["timer"],
+        json!({
+            "timer": flag("true: enabled and started; false: disabled and stopped."),
+            "when": reference("when"),
+            "allow": reference("allow"),
+        }),
+    )
 }
 
 fn mount_options() -> Value {

@@ -42,6 +42,26 @@ pub(super) const VIRTUALIZATION: &[&str] = &[
     "container-other",
 ];
 
+/// Words of systemd-detect-virt that stand for a container, for `ConditionVirtualization=container`.
+const CONTAINERS: &[&str] = &[
+    "openvz",
+    "lxc",
+    "lxc-libvirt",
+    "systemd-nspawn",
+    "docker",
+    "podman",
+    "rkt",
+    "wsl",
+    "proot",
+    "pouch",
+    "container-other",
+];
+
+/// True where a word of systemd-detect-virt stands for a container, not a machine.
+pub fn is_container(word: &str) -> bool {
+    CONTAINERS.contains(&word)
+}
+
 impl When {
     /// True where nothing is asked.
     pub fn is_always(&self) -> bool {

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use super::node::Nodes;
 use super::words::refused;
-use super::{Effect, System, attribute, file, folder, mount, run, unit};
+use super::{Effect, System, attribute, file, folder, link, mount, run, timer, unit};
+use crate::facts::Facts;
 use crate::facts::Scope;
-use crate::facts::{Facts, gather};
 
 /// Performs effects on the machine it runs on, or on the files of an offline one.
 #[derive(Debug)]
@@ -63,7 +63,7 @@ impl Live {
 
 impl System for Live {
     fn facts(&mut self, scope: &Scope) -> Facts {
-        gather(&self.root, scope)
+        timer::facts(&self.root, scope)
     }
 
     fn perform(&mut self, effect: &Effect) -> io::Result<()> {
@@ -111,6 +111,12 @@ impl System for Live {
                 self.only_live("running units")?;
                 unit::unmask(root, unit)
             }
+            Effect::Link { path, from, to } => link::lead(root, path, from.as_ref(), to.as_ref()),
+            Effect::RunUnit { unit, run: wanted } => {
+                self.only_live("running units")?;
+                let verb = if *wanted { "start" } else { "stop" };
+                run::run("systemctl", &[verb, unit], run::LIMIT)
+            }
             Effect::ReloadSystemd if self.runs("/run/systemd/system") => {
                 run::run("systemctl", &["daemon-reload"], run::LIMIT)
             }
@@ -156,6 +162,10 @@ mod tests {
             },
             Effect::UnmaskUnit {
                 unit: "tmp.mount".into(),
+            },
+            Effect::RunUnit {
+                unit: "fstrim.timer".into(),
+                run: true,
             },
         ] {
             let error = system.perform(&effect).unwrap_err();

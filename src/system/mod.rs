@@ -12,6 +12,7 @@ pub mod failing;
 mod file;
 mod folder;
 mod image;
+mod link;
 mod live;
 pub mod lock;
 mod mount;
@@ -19,12 +20,14 @@ mod node;
 mod place;
 mod run;
 pub mod simulated;
+mod timer;
 mod unit;
 mod words;
 
 pub use file::read_file;
 pub use image::{stand, stands};
 pub use live::Live;
+pub use timer::facts;
 pub(crate) use words::failed;
 
 use std::io;
@@ -123,6 +126,23 @@ pub enum Effect {
     UnmaskUnit {
         /// `tmp.mount`.
         unit: String,
+    },
+    /// Makes a link below /etc/systemd/system, or removes it with its folder if that is empty then,
+    /// and syncs the folder. What stands there must be `from`, or already what is wanted.
+    Link {
+        /// Its path: `/etc/systemd/system/timers.target.wants/fstrim.timer`.
+        path: Text,
+        /// Where it leads; none where there must be none.
+        from: Option<Text>,
+        /// Where it is to lead; none where it goes.
+        to: Option<Text>,
+    },
+    /// `systemctl start` or `stop`.
+    RunUnit {
+        /// `fstrim.timer`
+        unit: String,
+        /// Start it, or stop it.
+        run: bool,
     },
     /// `systemctl daemon-reload`, where systemd runs.
     ReloadSystemd,

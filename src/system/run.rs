@@ -29,8 +29,43 @@ const ENOUGH: usize = 4096;
 /// It is not there, it failed (with what it wrote to stderr), or it took longer than `limit`, in
 /// which case it was killed.
 pub(super) fn run(program: &str, arguments: &[&str], limit: Duration) -> io::Result<()> {
+    let (status, said) = end_of(program, arguments, limit)?;
+    if status.success() {
+        return Ok(());
+    }
+    let shown = shown(program, arguments);
+    Err(refused(
+        io::ErrorKind::Other,
+        match said.trim() {
+            "" => format!("{shown} failed: {status}"),
+            said => format!("{shown} failed: {status}: {said}"),
+        },
+    ))
+}
+
+/// Asks a program something that its exit status answers.
+///
+/// # Errors
+/// As of [`run`], but that it ends with another status than 0 is none.
+pub(super) fn ask(program: &str, arguments: &[&str], limit: Duration) -> io::Result<i32> {
+    let (status, said) = end_of(program, arguments, limit)?;
+    status.code().ok_or_else(|| {
+        let shown = shown(program, arguments);
+        refused(
+            io::ErrorKind::Other,
+            format_args!("{shown} failed: {status}: {}", said.trim()),
+        )
+    })
+}
+
+fn shown(program: &str, arguments: &[&str]) -> String {
+    format!("`{program} {}`", arguments.join(" "))
+}
+
+/// How a program ended, and what it wrote to stderr.
+fn end_of(program: &str, arguments: &[&str], limit: Duration) -> io::Result<(ExitStatus, String)> {
     let path = find(program)?;
-    let shown = || format!("`{program} {}`", arguments.join(" "));
+    let shown = || shown(program, arguments);
     let mut child = Command::new(path)
         .args(arguments)
         .env_clear()
@@ -43,17 +78,7 @@ pub(super) fn run(program: &str, arguments: &[&str], limit: Duration) -> io::Res
         .spawn()
         .map_err(|cause| failed(format_args!("cannot start {}", shown()), cause))?;
     match wait(&mut child, limit) {
-        Ok((Some(status), said)) if status.success() => {
-            drop(said);
-            Ok(())
-        }
-        Ok((Some(status), said)) => Err(refused(
-            io::ErrorKind::Other,
-            match said.trim() {
-                "" => format!("{} failed: {status}", shown()),
-                said => format!("{} failed: {status}: {said}", shown()),
-            },
-        )),
+        Ok((Some(status), said)) => Ok((status, said)),
         Ok((None, _)) => {
             end(&mut child);
             Err(refused(
@@ -145,6 +170,14 @@ mod tests {
         assert_eq!(error.to_string(), "`false ` failed: exit status: 1");
         let error = run("ssdtune-no-such-program", &[], LIMIT).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::NotFound);
+    }
+
+    #[test]
+    fn an_exit_status_is_an_answer() {
+        assert_eq!(ask("true", &[], LIMIT).unwrap(), 0);
+        assert_eq!(ask("sh", &["-c", "exit 3"], LIMIT).unwrap(), 3);
+        let error = ask("sh", &["-c", "kill -9 $$"], LIMIT).unwrap_err();
+        assert!(error.to_string().contains("signal: 9"), "{error}");
     }
 
     #[test]

@@ -24,6 +24,17 @@ pub fn applied(facts: &Facts, plan: &Plan) -> Facts {
         let device = facts.devices.get_mut(&change.device.name).unwrap();
         queue(device, change);
     }
+    if let Some(change) = &plan.timer {
+        let timer = &mut facts.trim_timer;
+        timer.running = change.running.or(timer.running);
+        for edit in &change.links {
+            assert_eq!(timer.links.get(&edit.path), edit.before.as_ref());
+            match &edit.after {
+                Some(to) => drop(timer.links.insert(edit.path.clone(), to.clone())),
+                None => drop(timer.links.remove(&edit.path)),
+            }
+        }
+    }
     facts
 }
 

@@ -13,26 +13,12 @@ use crate::state::DesiredState;
 
 /// Every warning that some rule accepts: for warnings that concern no single rule.
 pub(super) fn allowed(state: &DesiredState) -> BTreeSet<String> {
-    let mut names = BTreeSet::new();
-    names.extend(
-        state
-            .mounts
-            .iter()
-            .flat_map(|rule| rule.allow.iter().cloned()),
-    );
-    names.extend(
-        state
-            .tmpfs
-            .iter()
-            .flat_map(|rule| rule.allow.iter().cloned()),
-    );
-    names.extend(
-        state
-            .devices
-            .iter()
-            .flat_map(|rule| rule.allow.iter().cloned()),
-    );
-    names
+    let mounts = state.mounts.iter().map(|rule| &rule.allow);
+    let tmpfs = state.tmpfs.iter().map(|rule| &rule.allow);
+    let devices = state.devices.iter().map(|rule| &rule.allow);
+    let trim = state.trim.iter().map(|rule| &rule.allow);
+    let all = mounts.chain(tmpfs).chain(devices).chain(trim);
+    all.flatten().cloned().collect()
 }
 
 /// True where a file could be read, or is not there to be read.

@@ -9,6 +9,7 @@ use crate::knowledge::options::{self, Found as Known};
 use crate::plan::context::Context;
 use crate::plan::mounts::{List, Wish};
 use crate::plan::notices::Notices;
+use crate::plan::timer;
 
 /// Directories that hold what every start of the machine runs.
 const RUN_FROM: &[&[u8]] = &[
@@ -228,20 +229,16 @@ fn discard(
         );
         wish.warn(cx, "sync-discard", text, notices);
     }
-    if cx.facts.trim_timer {
+    // Where `[trim]` says what is to be, that is looked at with every line of fstab.
+    if timer::wished(cx).is_none() && cx.facts.trim_timer.trims() {
         let text =
             format!("`{token}` on `{target}` and fstrim.timer both trim: one of them is enough");
         wish.warn(cx, "trim-twice", text, notices);
     }
     if let Some(layer) = mounted.and_then(|mount| cx.facts.discards_end_at(mount)) {
-        let why = if layer.crypt {
-            "dm-crypt drops discards unless crypttab has `discard` (it tells what is free)"
-        } else {
-            "it does not take discards"
-        };
         let text = format!(
-            "`{token}` on `{target}` has no effect: {} is below it, and {why}",
-            layer.name
+            "`{token}` on `{target}` has no effect: {} is below it, and {}",
+            layer.name, layer.why
         );
         wish.warn(cx, "no-discard", text, notices);
     }

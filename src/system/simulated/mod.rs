@@ -182,6 +182,25 @@ impl System for Simulated {
                 }
                 Ok(())
             }
+            Effect::Link { path, from, to } => {
+                let links = &mut self.facts.trim_timer.links;
+                let now = links.get(path);
+                if now != from.as_ref() && now != to.as_ref() {
+                    return Err(refused(
+                        io::ErrorKind::Other,
+                        format_args!("`{path}` was changed by somebody else in the meantime"),
+                    ));
+                }
+                match to {
+                    Some(to) => drop(links.insert(path.clone(), to.clone())),
+                    None => drop(links.remove(path)),
+                }
+                self.files.perform(effect)
+            }
+            Effect::RunUnit { run, .. } => {
+                self.facts.trim_timer.running = Some(*run);
+                Ok(())
+            }
             Effect::ReloadSystemd | Effect::ReloadUdev | Effect::Settle => Ok(()),
             Effect::Commit { target, .. } => {
                 self.files.perform(effect)?;
