@@ -1,7 +1,8 @@
 //! Filesystems on layers: queue settings land on the disks, read-ahead on the layer that is read.
 
 use crate::check::Check;
-use crate::machine::{Bus, Disk, Machine};
+use crate::disk::{Bus, Disk};
+use crate::machine::Machine;
 
 const DISKS: &[Disk] = &[
     Disk::new(Bus::SataSsd, "MIRROR1"),
