@@ -32,6 +32,7 @@ pub fn a_mount_point_stands_for_the_disks_under_it(suite: &str) {
     check.exit(2, "rollback", 0);
     check.values(1, "queues-applied", WANTED);
     check.values(2, "queues", WANTED);
+    check.same((1, "queues"), (2, "queues-rolled-back"));
     for stage in 1..=3 {
         check.no_failed_unit(stage, "failed");
     }
