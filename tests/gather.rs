@@ -348,6 +348,8 @@ fn the_record_is_read_even_where_no_rule_asks() {
             name: "sdz".to_owned(),
             serial: Some(Text::from(serial)),
             wwn: None,
+            dm_uuid: None,
+            id_path: None,
             attributes: vec![attributes::by_key(attribute).unwrap()],
         }]
     };
@@ -359,6 +361,41 @@ fn the_record_is_read_even_where_no_rule_asks() {
         "recorded as sdz, known by its serial"
     );
     assert!(queue(&facts, "sdc").is_empty());
+}
+
+/// What a rollback needs of a device of device mapper, and what the record holds of devices whose
+/// names it does not keep.
+#[test]
+fn who_is_recorded_is_found_under_any_name() {
+    let root = machine();
+    let read_ahead = || vec![attributes::by_key("read_ahead_kb").unwrap()];
+    let nobody = Recorded {
+        name: String::new(),
+        serial: None,
+        wwn: None,
+        dm_uuid: None,
+        id_path: None,
+        attributes: read_ahead(),
+    };
+    let mapped = Recorded {
+        name: "dm-7".to_owned(),
+        dm_uuid: Some(Text::from("CRYPT-LUKS2-x")),
+        ..nobody.clone()
+    };
+    let by_serial = Recorded {
+        serial: Some(Text::from("1")),
+        ..nobody
+    };
+    let keys = |_: &[u8]| vec![mapped.clone(), by_serial.clone()];
+    let nothing = DesiredState::default();
+    let facts = gather(root.path(), &Scope::of(&nothing, &keys));
+    let uuid = &facts.devices["dm-0"].dm_uuid;
+    assert_eq!(*uuid, Some(Text::from("CRYPT-LUKS2-x")));
+    let read = facts
+        .devices
+        .keys()
+        .filter(|name| !queue(&facts, name).is_empty());
+    assert_eq!(read.collect::<Vec<_>>(), ["dm-0", "sda"]);
 }
 
 #[test]

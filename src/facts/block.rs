@@ -84,6 +84,14 @@ impl Block {
         device.hidden = name.starts_with("nvme") && attribute(folder, "hidden", buffer) == Ok("1");
         device.diskseq = parsed(attribute(folder, "diskseq", buffer));
         device.sectors = parsed(attribute(folder, "size", buffer)).unwrap_or(0);
+        if name.starts_with("dm-") {
+            let mut text = |path: &str| {
+                let value = attribute(folder, path, &mut *buffer).ok()?;
+                (!value.is_empty()).then(|| Text::from(value))
+            };
+            device.dm_name = text("dm/name");
+            device.dm_uuid = text("dm/uuid");
+        }
     }
 
     /// Reads serial, WWN, model and links; the header must have been read.
@@ -100,7 +108,7 @@ impl Block {
         }
     }
 
-    /// Reads partitions, slaves, holders and device-mapper names.
+    /// Reads partitions, slaves and holders.
     pub fn topology(&mut self, name: &str, folder: &OwnedFd, device: &mut Device) {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let list = |path: &str| {
@@ -120,14 +128,6 @@ impl Block {
             if let Ok(number) = attribute(folder, &format!("{entry}/dev"), &mut self.buffer) {
                 device.partitions.insert(entry, number.to_owned());
             }
-        }
-        if name.starts_with("dm-") {
-            let mut text = |path: &str| {
-                let value = attribute(folder, path, &mut self.buffer).ok()?;
-                (!value.is_empty()).then(|| Text::from(value))
-            };
-            device.dm_name = text("dm/name");
-            device.dm_uuid = text("dm/uuid");
         }
     }
 

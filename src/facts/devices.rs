@@ -198,10 +198,7 @@ impl<'a> Wanted<'a> {
             || self
                 .rules(name)
                 .any(|rule| rule.matcher.may_take(&by_rules))
-            || self
-                .recorded
-                .iter()
-                .any(|record| kind_of(&record.name) == kind_of(name))
+            || self.recorded.iter().any(|record| record.may_be(name))
     }
 
     /// Reads what the keys look at, and, where a rule takes the device or the record holds it,
@@ -252,7 +249,17 @@ impl<'a> Wanted<'a> {
 
 impl Recorded {
     fn has_identity(&self) -> bool {
-        self.serial.is_some() || self.wwn.is_some()
+        [&self.serial, &self.wwn, &self.dm_uuid, &self.id_path]
+            .iter()
+            .any(|part| part.is_some())
+    }
+
+    /// Whether it can be about a device of this kernel name, whoever that is.
+    fn may_be(&self, name: &str) -> bool {
+        if self.dm_uuid.is_some() {
+            return name.starts_with("dm-");
+        }
+        self.name.is_empty() || kind_of(&self.name) == kind_of(name)
     }
 
     /// Whether a device is the one recorded: by what identifies it, else by its name.
@@ -260,7 +267,10 @@ impl Recorded {
         let same =
             |recorded: &Option<Text>, found: &Option<Text>| recorded.is_none() || recorded == found;
         if self.has_identity() {
-            same(&self.serial, &device.serial) && same(&self.wwn, &device.wwn)
+            same(&self.serial, &device.serial)
+                && same(&self.wwn, &device.wwn)
+                && same(&self.dm_uuid, &device.dm_uuid)
+                && same(&self.id_path, &device.id_path)
         } else {
             self.name == name
         }

@@ -12,12 +12,17 @@ use crate::state::{DesiredState, DeviceRule, DeviceSelector};
 /// them any more, because the plan gives back what was first found.
 #[derive(Debug, Clone, Default)]
 pub struct Recorded {
-    /// The kernel name when it was recorded; it counts where no identity is known.
+    /// The kernel name when it was recorded, where that was recorded; it counts where no identity
+    /// is known.
     pub name: String,
     /// ID_SERIAL_SHORT when it was recorded.
     pub serial: Option<Text>,
     /// ID_WWN when it was recorded.
     pub wwn: Option<Text>,
+    /// Device-mapper UUID when it was recorded.
+    pub dm_uuid: Option<Text>,
+    /// ID_PATH, where nothing better was known.
+    pub id_path: Option<Text>,
     /// The attributes recorded.
     pub attributes: Vec<&'static Attribute>,
 }

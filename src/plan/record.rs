@@ -143,6 +143,8 @@ pub fn recorded(bytes: &[u8]) -> Vec<Recorded> {
                 name: key.strip_prefix("name ").unwrap_or_default().to_owned(),
                 serial: part("serial ").map(Text::unescape),
                 wwn: key.rsplit_once("wwn ").map(|(_, wwn)| Text::unescape(wwn)),
+                dm_uuid: key.strip_prefix("dm ").map(Text::unescape),
+                id_path: key.strip_prefix("path ").map(Text::unescape),
                 attributes: settings
                     .iter()
                     .filter_map(|(key, _)| attributes::by_key(key))

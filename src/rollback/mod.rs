@@ -267,6 +267,8 @@ pub fn touched(undone: &[Snapshot]) -> Vec<Recorded> {
             name: change.device.name.clone(),
             serial: change.device.serial.clone(),
             wwn: change.device.wwn.clone(),
+            dm_uuid: change.device.dm_uuid.clone(),
+            id_path: None,
             attributes: change
                 .before
                 .0

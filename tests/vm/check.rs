@@ -32,6 +32,15 @@ impl<'a> Check<'a> {
         });
     }
 
+    /// What a command or a report says holds this text, whatever the breaks of its lines.
+    pub fn says(&mut self, stage: u32, key: &str, text: &str) {
+        let said = self.machine.said(stage, key);
+        let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+        self.that(words(&said).contains(&words(text)), || {
+            format!("stage {stage}, {key}: does not say \"{text}\" but: {said}")
+        });
+    }
+
     /// No unit had failed.
     pub fn no_failed_unit(&mut self, stage: u32, key: &str) {
         let units = self.machine.text(stage, key);

@@ -1,11 +1,12 @@
 //! Selectors: disks in another order, a disk plugged in, disks without or with odd identities.
 
 use crate::check::Check;
-use crate::machine::{Bus, Disk, Machine};
+use crate::disk::{Bus, Disk};
+use crate::machine::Machine;
 
 const DISKS: &[Disk] = &[
     Disk::new(Bus::SataSsd, "SSD0001"),
-    Disk::new(Bus::SataSsd, "SSD0002"),
+    Disk::new(Bus::SataSsd, "SSD0002").with_wwn(0x5000_0000_0000_0002),
     Disk::new(Bus::ScsiHdd, "HDD0001"),
     Disk::new(Bus::Usb, "USB0001"),
     Disk::new(Bus::Virtio, "VIRTIO0001"),

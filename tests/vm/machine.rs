@@ -2,56 +2,24 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{Read, Seek, SeekFrom, Write};
-use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use serde::Deserialize;
-
-/// How long one stage may take: emulation on a busy machine is slow, and a hang must still end.
-const STAGE_LIMIT: Duration = Duration::from_secs(20 * 60);
-
-/// How a disk is attached.
-#[derive(Clone, Copy, Debug)]
-pub enum Bus {
-    Nvme,
-    SataSsd,
-    ScsiSsd,
-    ScsiHdd,
-    Usb,
-    Virtio,
-}
-
-/// An emulated disk; its serial number names it in reports.
-#[derive(Clone, Copy, Debug)]
-pub struct Disk {
-    bus: Bus,
-    serial: &'static str,
-}
+use crate::disk::{Disk, place};
+use crate::guest::{Guest, Line};
+use crate::monitor::Monitor;
 
 /// A guest whose disks last over boots.
 pub struct Machine {
-    folder: PathBuf,
+    /// Where everything of it is.
+    pub folder: PathBuf,
     image: PathBuf,
     disks: Vec<Disk>,
     reports: Vec<Line>,
     /// The initial RAM disk to boot with.
     pub initrd: PathBuf,
-}
-
-/// One line that the guest reported.
-#[derive(Clone, Debug, Deserialize)]
-struct Line {
-    stage: u32,
-    key: String,
-    out: String,
-    #[serde(default)]
-    err: String,
-    #[serde(default)]
-    status: Option<i32>,
 }
 
 fn source() -> PathBuf {
@@ -140,6 +108,11 @@ impl Machine {
         file.set_len(512 << 20).unwrap();
     }
 
+    /// The release and the scenario.
+    pub fn name(&self) -> std::path::Display<'_> {
+        Path::new(self.folder.file_name().unwrap_or_default()).display()
+    }
+
     /// The same disks attached in another order from the next boot on.
     pub fn reverse_disks(&mut self) {
         self.disks.reverse();
@@ -157,7 +130,7 @@ impl Machine {
         self.initrd = out;
     }
 
-    fn arguments(&self) -> Vec<String> {
+    fn arguments(&self, root: &str) -> Vec<String> {
         let folder = self.folder.display();
         let mut arguments: Vec<String> = [
             "-accel",
@@ -197,10 +170,7 @@ impl Machine {
                 format!("file,id=report,path={folder}/report,append=on"),
             ),
             ("-qmp", format!("unix:{folder}/qmp,server=on,wait=off")),
-            (
-                "-drive",
-                format!("file={folder}/root.img,if=none,id=root,format=raw,cache=unsafe"),
-            ),
+            ("-drive", root.to_owned()),
         ] {
             arguments.extend([option.to_owned(), value]);
         }
@@ -211,7 +181,7 @@ impl Machine {
                 "file={},if=none,id=d{serial},format=raw,cache=unsafe,discard=unmap",
                 file.display()
             );
-            let device = disk.device(at);
+            let device = disk.device(place(&self.disks, at));
             arguments.extend(["-drive".to_owned(), drive, "-device".to_owned(), device]);
         }
         arguments
@@ -224,45 +194,21 @@ impl Machine {
 
     /// As [`Machine::run`]; `hear` is told each key that the guest reports, and may use QEMU's monitor.
     pub fn run_with(&mut self, mut hear: impl FnMut(&str, &mut Monitor)) {
-        let report = self.folder.join("report");
-        let mut at = fs::metadata(&report).map_or(0, |before| before.len());
-        fs::OpenOptions::new()
-            .create(true)
-            .append(true)
-            .open(&report)
-            .unwrap();
-        let child = Command::new("setpriv") // QEMU ends with the test, however that ends
-            .args(["--pdeathsig", "KILL", "qemu-system-x86_64"])
-            .args(self.arguments())
-            .stdin(Stdio::null())
-            .spawn()
-            .expect("`setpriv` is there: it is util-linux'");
-        let mut guest = Guest(child);
-        let mut monitor = Monitor {
-            folder: self.folder.clone(),
-            stream: None,
-        };
-        let mut file = fs::File::open(&report).unwrap();
+        let root = format!(
+            "file={},if=none,id=root,format=raw,cache=unsafe",
+            self.folder.join("root.img").display()
+        );
+        let mut guest = self.start(&root, &[]);
         let mut begin = Instant::now();
-        loop {
-            let over = guest.0.try_wait().unwrap();
-            file.seek(SeekFrom::Start(at)).unwrap();
-            let mut text = Vec::new();
-            file.read_to_end(&mut text).unwrap();
-            let whole = text
-                .iter()
-                .rposition(|&byte| byte == b'\n')
-                .map_or(0, |end| end + 1);
-            for line in text[..whole]
-                .split(|&byte| byte == b'\n')
-                .filter(|line| !line.is_empty())
-            {
-                let line: Line = serde_json::from_slice(line)
-                    .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(line)));
-                hear(&line.key, &mut monitor);
+        let mut over = false;
+        while !over {
+            over = guest.is_over();
+            for line in guest.reported() {
+                hear(&line.key, &mut guest.monitor);
                 if line.key == "end" {
                     eprintln!(
-                        "  stage {} took {} s, then {}",
+                        "  {}: stage {} took {} s, then {}",
+                        self.name(),
                         line.stage,
                         begin.elapsed().as_secs(),
                         line.out
@@ -271,22 +217,7 @@ impl Machine {
                 }
                 self.reports.push(line);
             }
-            at += whole as u64;
-            if let Some(status) = over {
-                assert!(status.success(), "qemu ended with {status}");
-                break;
-            }
-            let console = fs::read(self.folder.join("console")).unwrap_or_default();
-            assert!(
-                !String::from_utf8_lossy(&console).contains("Kernel panic"),
-                "the guest's kernel panicked; the console is {}",
-                self.folder.join("console").display()
-            );
-            assert!(
-                begin.elapsed() < STAGE_LIMIT,
-                "the guest is stuck; the console is {}",
-                self.folder.join("console").display()
-            );
+            guest.look(begin);
             sleep(Duration::from_millis(200));
         }
         let last = self.reports.last().map(|line| line.key.as_str());
@@ -296,6 +227,13 @@ impl Machine {
             "the guest ended early; the console is {}",
             self.folder.join("console").display()
         );
+    }
+
+    /// Starts QEMU with this drive for the root disk.
+    pub fn start(&self, root: &str, more: &[String]) -> Guest {
+        let mut arguments = self.arguments(root);
+        arguments.extend_from_slice(more);
+        Guest::start(&self.folder, &arguments)
     }
 
     fn line(&self, stage: u32, key: &str) -> &Line {
@@ -340,84 +278,7 @@ impl Machine {
     }
 }
 
-impl Disk {
-    pub const fn new(bus: Bus, serial: &'static str) -> Self {
-        Self { bus, serial }
-    }
-
-    /// QEMU's `-device` for it; `at` is its place on its bus.
-    fn device(&self, at: usize) -> String {
-        let serial = self.serial;
-        match self.bus {
-            Bus::Nvme => format!("nvme,drive=d{serial},serial={serial},id={serial}"),
-            Bus::SataSsd => format!(
-                "ide-hd,bus=ide.{at},drive=d{serial},serial={serial},model=Test SSD,rotation_rate=1,id={serial}"
-            ),
-            Bus::ScsiSsd => format!(
-                "scsi-hd,bus=scsi.0,scsi-id={at},drive=d{serial},serial={serial},vendor=TEST,product=FLASH,rotation_rate=1,id={serial}"
-            ),
-            Bus::ScsiHdd => format!(
-                "scsi-hd,bus=scsi.0,scsi-id={at},drive=d{serial},serial={serial},vendor=TEST,product=SPINNING,rotation_rate=7200,id={serial}"
-            ),
-            Bus::Usb => {
-                format!("usb-storage,bus=usb.0,drive=d{serial},serial={serial},id={serial}")
-            }
-            Bus::Virtio => format!("virtio-blk-pci,drive=d{serial},serial={serial},id={serial}"),
-        }
-    }
-}
-
-/// QEMU, ended with the test that started it.
-struct Guest(Child);
-
-impl Drop for Guest {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-/// QEMU's monitor (QMP), for what happens to a running guest.
-pub struct Monitor {
-    folder: PathBuf,
-    stream: Option<UnixStream>,
-}
-
-impl Monitor {
-    /// Runs a command of QEMU's human monitor, such as `device_del NAME`.
-    pub fn command(&mut self, line: &str) {
-        let folder = &self.folder;
-        let stream = self.stream.get_or_insert_with(|| {
-            let mut stream = UnixStream::connect(folder.join("qmp")).unwrap();
-            stream
-                .set_read_timeout(Some(Duration::from_secs(60)))
-                .unwrap();
-            stream
-                .write_all(b"{\"execute\":\"qmp_capabilities\"}\n")
-                .unwrap();
-            stream
-        });
-        let request = serde_json::json!({
-            "execute": "human-monitor-command",
-            "arguments": { "command-line": line },
-        });
-        writeln!(stream, "{request}").unwrap();
-    }
-
-    /// Plugs a disk in.
-    pub fn plug(&mut self, disk: &Disk, at: usize) {
-        let serial = disk.serial;
-        let path = self.folder.join(format!("{serial}.img"));
-        fs::File::create(&path).unwrap().set_len(512 << 20).unwrap();
-        let path = path.display();
-        self.command(&format!(
-            "drive_add 0 file={path},if=none,id=d{serial},format=raw,cache=unsafe"
-        ));
-        self.command(&format!("device_add {}", disk.device(at)));
-    }
-}
-
-fn tool(name: &str, arguments: &[&std::ffi::OsStr]) {
+pub fn tool(name: &str, arguments: &[&std::ffi::OsStr]) {
     let run = Command::new(name).args(arguments).output().unwrap();
     assert!(
         run.status.success(),

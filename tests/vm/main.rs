@@ -12,11 +12,19 @@
 )]
 
 mod check;
+mod cuts;
+mod disk;
 mod disks;
+mod guest;
 mod machine;
 mod modules;
+mod monitor;
+mod nbd;
 mod reboot;
+mod rivals;
 mod stack;
+mod tmp;
+mod trim;
 
 /// A module of tests for each Debian release.
 macro_rules! on_each_release {
@@ -32,4 +40,8 @@ on_each_release! {
     crate::modules::the_next_scheduler_is_taken_where_a_module_is_absent as no_module,
     crate::modules::an_initramfs_with_old_rules_brings_nothing_back as initramfs,
     crate::stack::a_mount_point_stands_for_the_disks_under_it as stack,
+    crate::rivals::who_else_writes_is_told_and_wins_as_told as rivals,
+    crate::cuts::a_cut_leaves_the_old_or_the_new_and_one_command_puts_it_right as cuts,
+    crate::tmp::tmp_is_the_line_s_and_changes_now_where_it_can as tmp,
+    crate::trim::the_timer_goes_and_comes_with_the_state as trim,
 }

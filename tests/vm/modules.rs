@@ -1,7 +1,8 @@
 //! bfq as a module: absent, back again, and in an initramfs that also holds a copy of the rules.
 
 use crate::check::Check;
-use crate::machine::{Bus, Disk, Machine};
+use crate::disk::{Bus, Disk};
+use crate::machine::Machine;
 
 const DISKS: &[Disk] = &[
     Disk::new(Bus::SataSsd, "SSD0001"),

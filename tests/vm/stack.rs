@@ -1,7 +1,8 @@
 //! Filesystems on layers: queue settings land on the disks, read-ahead on the layer that is read.
 
 use crate::check::Check;
-use crate::machine::{Bus, Disk, Machine};
+use crate::disk::{Bus, Disk};
+use crate::machine::Machine;
 
 const DISKS: &[Disk] = &[
     Disk::new(Bus::SataSsd, "MIRROR1"),
@@ -31,6 +32,7 @@ pub fn a_mount_point_stands_for_the_disks_under_it(suite: &str) {
     check.exit(2, "rollback", 0);
     check.values(1, "queues-applied", WANTED);
     check.values(2, "queues", WANTED);
+    check.same((1, "queues"), (2, "queues-rolled-back"));
     for stage in 1..=3 {
         check.no_failed_unit(stage, "failed");
     }

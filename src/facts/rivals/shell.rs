@@ -1,6 +1,7 @@
 //! What a line of a shell script writes to queues. No shell is understood here, only habits.
 
-use super::{Write, plain, target};
+use super::{Write, last_part, plain, target};
+use crate::knowledge::attributes::ATTRIBUTES;
 
 /// Longer words are no paths below /sys.
 const LONGEST: usize = 256;
@@ -20,8 +21,31 @@ pub(super) fn writes(line: &[u8]) -> Vec<Write> {
             from = end.max(at + needle.len());
         }
     }
+    below_variables(line, &mut found);
     read_ahead_commands(line, &mut found);
     found
+}
+
+/// `> $queue/nr_requests`: in a loop over folders, only the file's name tells what it is.
+fn below_variables(line: &[u8], found: &mut Vec<Write>) {
+    let mut from = 0;
+    while let Some(at) = super::find(&line[from..], b"$") {
+        let at = from + at;
+        let (start, end) = word_around(line, at);
+        let word = &line[start..end];
+        let seen = [&b"/queue/"[..], b"/bdi/"]
+            .iter()
+            .any(|needle| super::find(word, needle).is_some());
+        let name = last_part(word);
+        let is_known = || ATTRIBUTES.iter().any(|known| known.name.as_bytes() == name);
+        if !seen && name.len() < word.len() && is_known() && is_written(&line[..start]) {
+            found.push(Write {
+                setting: plain(name, b"_"),
+                device: None,
+            });
+        }
+        from = end.max(at + 1);
+    }
 }
 
 /// The word that a place stands in, quotes and operators left out.
@@ -172,6 +196,14 @@ mod tests {
             ),
             ("hdparm -a256 \"/dev/sdb\"", &["sdb read_ahead_kb"]),
             ("blockdev --setra 4096 $disk", &["? read_ahead_kb"]),
+            ("echo 64 > $queue/nr_requests", &["? nr_requests"]),
+            (
+                "  echo 1 | sudo tee \"${dev}/iosched/fifo_batch\"",
+                &["? fifo_batch"],
+            ),
+            ("echo 1 > $log/result", &[]),
+            ("cat $queue/nr_requests > $log/before", &[]),
+            ("echo 64 > $nr_requests", &[]),
             ("cat /sys/block/sda/queue/scheduler", &[]),
             ("if grep -q bfq /sys/block/sda/queue/scheduler; then", &[]),
             ("blockdev --getra /dev/sda", &[]),
@@ -186,6 +218,7 @@ mod tests {
         let line = "> /queue/".repeat(200_000);
         assert!(told(&line).len() >= 100_000);
         assert!(told(&"/queue/".repeat(200_000)).is_empty());
+        assert!(told(&"> $/scheduler".repeat(100_000)).len() >= 50_000);
         assert!(told(&"x".repeat(2 << 20)).is_empty());
         let _ = writes(&[0xff; 100_000]);
     }
