@@ -66,6 +66,18 @@ pub const WARNINGS: &[(&str, &str)] = &[
         "`noexec` on a temporary directory breaks installers and builds",
     ),
     (
+        "nosuid-system",
+        "`nosuid` on `/` or `/usr` takes the rights of sudo and su away",
+    ),
+    (
+        "nodev-root",
+        "`nodev` on `/` makes device nodes on it useless",
+    ),
+    (
+        "mount-needs",
+        "with an option, a filesystem mounts only where something else holds",
+    ),
+    (
         "kernel-name",
         "a kernel name such as `sda` may be another disk after the next boot",
     ),
