@@ -69,10 +69,7 @@ pub const WARNINGS: &[(&str, &str)] = &[
         "nosuid-system",
         "`nosuid` on `/` or `/usr` takes the rights of sudo and su away",
     ),
-    (
-        "nodev-root",
-        "`nodev` on `/` makes device nodes on it useless",
-    ),
+    ("nodev-root", "`nodev` on `/` stops its device nodes"),
     (
         "mount-needs",
         "with an option, a filesystem mounts only where something else holds",
