@@ -9,7 +9,7 @@ use crate::apply::{self, Failure, Report};
 use crate::facts::Facts;
 use crate::facts::Scope;
 use crate::plan::Plan;
-use crate::render::plan::{Detail, page};
+use crate::render::plan::{Detail, NOT_YET, page};
 use crate::snapshot::store::Error as StoreError;
 use crate::snapshot::{Kind, Snapshot, Store};
 use crate::system::clock;
@@ -64,6 +64,8 @@ pub fn run(job: Job<'_>, store: &Store, common: &Common) -> Result<Exit, Error> 
                 verbose: common.verbose,
                 diff: false,
             },
+            // Where nobody is asked, it is on its way.
+            if yes { "" } else { NOT_YET },
         ))?;
     }
     if !plan.errors.is_empty() {

@@ -9,7 +9,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::layout::{BACKUP, BACKUPS, SNAPSHOTS, manifest};
+use super::layout::{BACKUP, BACKUPS, SNAPSHOTS, copies, manifest};
 use super::{Kind, Phase, Snapshot};
 use crate::system::{failed, read_file};
 
@@ -111,6 +111,28 @@ impl Store {
             return Err(malformed(why));
         }
         Ok(snapshot)
+    }
+
+    /// Compares what a snapshot says of the files before it with its copies of them: what is rolled
+    /// back to is written into /etc.
+    ///
+    /// # Errors
+    /// Where a copy is missing, or holds something else.
+    pub fn check(&self, snapshot: &Snapshot) -> Result<(), Error> {
+        for (path, image) in copies(snapshot) {
+            let copy = match read_file(&self.root, &path) {
+                Ok(copy) => copy,
+                Err(cause) if cause.kind() == io::ErrorKind::NotFound => None,
+                Err(cause) => return Err(Error::Unreadable(cause)),
+            };
+            if copy.is_none_or(|copy| copy.bytes != image.bytes) {
+                return Err(Error::Malformed {
+                    path: manifest(snapshot.number).to_string(),
+                    why: format!("it does not say what `{path}` holds: one of the two is damaged"),
+                });
+            }
+        }
+        Ok(())
     }
 
     /// The newest that somebody has to finish or to undo.

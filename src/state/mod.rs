@@ -62,6 +62,10 @@ pub const WARNINGS: &[(&str, &str)] = &[
         "plain `discard` replaces btrfs' asynchronous default by a synchronous one",
     ),
     (
+        "no-sudo",
+        "`nosuid` where programs are started from takes their rights from sudo, su and passwd",
+    ),
+    (
         "noexec-tmp",
         "`noexec` on a temporary directory breaks installers and builds",
     ),

@@ -117,6 +117,12 @@ pub(in crate::plan) fn line(
             Some(token @ ("discard" | "discard=sync" | "discard=async")) => {
                 discard(cx, target, fstype, token, wish, mounted, notices);
             }
+            Some("nosuid") if RUN_FROM.contains(&target.as_bytes()) => {
+                let text = format!(
+                    "`nosuid` on `{target}` takes their rights from sudo, su and passwd there: who is not root already does not become it any more"
+                );
+                wish.warn(cx, "no-sudo", text, notices);
+            }
             Some("noexec") if matches!(target.as_bytes(), b"/tmp" | b"/var/tmp") => {
                 temporary(cx, target, wish, notices);
             }
@@ -145,19 +151,19 @@ pub(in crate::plan) fn refused(fstype: &str, list: &[u8], wishes: &[Wish<'_>]) -
 ///
 /// Of a filesystem without a table any option may be right.
 fn refusal(fstype: &str, item: &str) -> Option<String> {
-    let has_table = options::all().any(|option| option.fs.contains(&fstype));
+    let has_table = || options::all().any(|option| option.fs.contains(&fstype));
     match options::lookup(fstype, item) {
         Known::Gone {
             ignored: false,
             what,
             ..
         } => Some(what),
-        Known::OtherFilesystem(other) if has_table => Some(format!(
+        Known::OtherFilesystem(other) if has_table() => Some(format!(
             "`{item}` is an option of {other}, which {fstype} refuses"
         )),
         Known::Unknown {
             nearest: Some(nearest),
-        } if has_table => Some(format!(
+        } if has_table() => Some(format!(
             "{fstype} has no option `{item}`: was `{nearest}` meant?"
         )),
         _ => None,
@@ -173,12 +179,7 @@ fn read_only(
     mount: &Mount,
     notices: &mut Notices,
 ) {
-    let live = mount.flags.iter().any(|flag| flag == "ro")
-        || mount
-            .options
-            .iter()
-            .any(|option| option.as_bytes() == b"ro");
-    if !live || mount_options::split(list).any(|item| item == b"ro") {
+    if !mount.read_only() || mount_options::split(list).any(|item| item == b"ro") {
         return;
     }
     notices.warn(
