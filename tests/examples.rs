@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 
 use ssdtune::facts::Facts;
 use ssdtune::plan::{Only, Plan, plan};
-use ssdtune::render::plan::{Detail, page};
+use ssdtune::render::plan::{Detail, NOT_YET, page};
 use ssdtune::state::{Source, parse};
 
 /// An example, and the machine that it is planned on.
@@ -67,7 +67,8 @@ fn each_example_plans_as_written_down() {
         let plan = planned(name, machine);
         assert_eq!(plan.errors, [], "{name}");
         assert!(!plan.is_empty(), "{name} changes nothing on {machine}");
-        let shown = anstream::adapter::strip_str(&page(&plan, Detail::default())).to_string();
+        let shown =
+            anstream::adapter::strip_str(&page(&plan, Detail::default(), NOT_YET)).to_string();
         let golden = format!("tests/examples/{name}.txt");
         if std::env::var_os("UPDATE").is_some() {
             fs::write(golden, shown).unwrap();

@@ -19,7 +19,7 @@ use serde_json::Value as Json;
 use ssdtune::facts::{Device, Facts, Mount};
 use ssdtune::format::text::Text;
 use ssdtune::plan::{Only, plan};
-use ssdtune::render::plan::{Detail, page};
+use ssdtune::render::plan::{Detail, NOT_YET, page};
 use ssdtune::state::{DesiredState, Source, parse};
 
 const HOSTILE: &[&str] = &[
@@ -114,7 +114,7 @@ proptest! {
         let (_, state) = &states[which % states.len()];
         for only in [Only::Both, Only::Now, Only::Boot] {
             let plan = plan(state, &facts, only);
-            let text = page(&plan, Detail { verbose: true, diff: true });
+            let text = page(&plan, Detail { verbose: true, diff: true }, NOT_YET);
             let plain = anstream::adapter::strip_str(&text).to_string();
             let steers = plain.contains(['\u{1b}', '\u{202e}']);
             prop_assert!(!steers);
@@ -244,7 +244,7 @@ fn planned(state: &DesiredState, facts: &Facts) -> usize {
         verbose: true,
         diff: false,
     };
-    assert!(!page(&plan, detail).is_empty());
+    assert!(!page(&plan, detail, NOT_YET).is_empty());
     plan.devices.len() + plan.mounts.len()
 }
 

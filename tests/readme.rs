@@ -16,7 +16,7 @@ use ssdtune::cli::Cli;
 use ssdtune::facts::Facts;
 use ssdtune::knowledge::transport::TRANSPORTS;
 use ssdtune::plan::{Only, plan};
-use ssdtune::render::plan::{Detail, page};
+use ssdtune::render::plan::{Detail, NOT_YET, page};
 use ssdtune::state::{Source, WARNINGS, parse, schema};
 
 fn readme() -> String {
@@ -103,7 +103,7 @@ fn the_plan_in_it_is_the_plan_of_that_machine() {
     }];
     let facts = Facts::read(&fs::read(machine).unwrap()).unwrap();
     let plan = plan(&parse(&sources).unwrap(), &facts, Only::Both);
-    let made = anstream::adapter::strip_str(&page(&plan, Detail::default())).to_string();
+    let made = anstream::adapter::strip_str(&page(&plan, Detail::default(), NOT_YET)).to_string();
     if std::env::var_os("UPDATE").is_some() {
         let anew = format!(
             "{}{marker} -->\n```text\n{made}```\n{after}",

@@ -106,6 +106,9 @@ pub fn run(
 
 /// The first part of a plan that differs from the same plan made anew.
 pub fn moved(plan: &Plan, fresh: &Plan) -> Option<String> {
+    if plan == fresh {
+        return None;
+    }
     if plan.machine_id != fresh.machine_id || plan.host != fresh.host {
         return Some("the machine".to_owned());
     }
@@ -131,7 +134,7 @@ pub fn moved(plan: &Plan, fresh: &Plan) -> Option<String> {
             return Some(format!("`{}`", edit.path));
         }
     }
-    (plan != fresh).then(|| "something that it depends on".to_owned())
+    Some("something that it depends on".to_owned())
 }
 
 /// The tools of one run.

@@ -9,7 +9,7 @@ use crate::apply::{self, Failure, Report};
 use crate::facts::Facts;
 use crate::facts::Scope;
 use crate::plan::Plan;
-use crate::render::plan::{Detail, page, page_ending};
+use crate::render::plan::{Detail, NOT_YET, page};
 use crate::snapshot::store::Error as StoreError;
 use crate::snapshot::{Kind, Snapshot, Store};
 use crate::system::clock;
@@ -58,15 +58,15 @@ pub fn run(job: Job<'_>, store: &Store, common: &Common) -> Result<Exit, Error> 
         yes,
     } = job;
     if !common.json && !common.quiet {
-        let detail = Detail {
-            verbose: common.verbose,
-            diff: false,
-        };
-        // Where nobody is asked, the next line says that it is done.
-        output::page(&match yes {
-            true => page_ending(&plan, detail, ""),
-            false => page(&plan, detail),
-        })?;
+        output::page(&page(
+            &plan,
+            Detail {
+                verbose: common.verbose,
+                diff: false,
+            },
+            // Where nobody is asked, it is on its way.
+            if yes { "" } else { NOT_YET },
+        ))?;
     }
     if !plan.errors.is_empty() {
         if common.json {

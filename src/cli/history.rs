@@ -2,7 +2,7 @@
 
 use super::{Common, Error, Exit, carry_out, output};
 use crate::render::diff;
-use crate::render::plan::{Detail, page_ending};
+use crate::render::plan::{Detail, page};
 use crate::rollback::standing;
 use crate::snapshot::store::Error as StoreError;
 use crate::snapshot::{Snapshot, Store};
@@ -110,7 +110,7 @@ fn shown(snapshot: &Snapshot, common: &Common) -> String {
         diff: true,
     };
     // A snapshot tells what was done.
-    crate::render::history::heading(snapshot) + &page_ending(&snapshot.plan, detail, "")
+    crate::render::history::heading(snapshot) + &page(&snapshot.plan, detail, "")
 }
 
 fn compared(snapshot: &Snapshot, common: &Common) -> Result<String, Error> {

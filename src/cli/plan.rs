@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::{Common, Error, Exit, carry_out, load, output, saved};
-use crate::render::plan::{Detail, page};
+use crate::render::plan::{Detail, NOT_YET, page};
 use crate::snapshot::Store;
 
 /// Show what differs from the state; changes nothing
@@ -67,6 +67,7 @@ pub fn run(args: &Args, common: &Common) -> Result<Exit, Error> {
                 verbose: common.verbose,
                 diff: args.diff,
             },
+            NOT_YET,
         ))?;
         unread(&facts, common);
     }

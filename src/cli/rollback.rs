@@ -80,6 +80,13 @@ pub fn run(args: &Args, common: &Common) -> Result<Exit, Error> {
             return Err(Error::failed(why));
         }
     };
+    if !args.force {
+        for snapshot in &undone {
+            store
+                .check(snapshot)
+                .map_err(|error| carry_out::unreadable(&error))?;
+        }
+    }
     let touched = rollback::touched(&undone);
     let keys = |_: &[u8]| touched.clone();
     let state = DesiredState::default();

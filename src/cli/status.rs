@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde_json::json;
 
 use super::{Common, Error, Exit, load, output};
-use crate::render::plan::{Detail, page_ending};
+use crate::render::plan::{Detail, page};
 use crate::snapshot::Store;
 use crate::snapshot::store::Error as StoreError;
 
@@ -64,11 +64,7 @@ pub fn run(args: &Args, common: &Common) -> Result<Exit, Error> {
             diff: false,
         };
         // Nobody is about to change anything.
-        output::page(&page_ending(
-            &plan,
-            detail,
-            "`ssdtune apply` makes it so.\n",
-        ))?;
+        output::page(&page(&plan, detail, "`ssdtune apply` makes it so.\n"))?;
         super::plan::unread(&facts, common);
     }
     Ok(exit)

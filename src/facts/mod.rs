@@ -96,7 +96,7 @@ pub struct Facts {
     /// What stands where a tmpfs is asked for and is no plain directory, by mount point.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub in_the_way: BTreeMap<String, InTheWay>,
-    /// Bytes in use on each tmpfs whose size a rule may change, by mount point.
+    /// KiB in use on each tmpfs whose size a rule may change, by mount point.
     pub tmpfs_used_kb: BTreeMap<String, u64>,
     /// fstrim.timer.
     pub trim_timer: TrimTimer,

@@ -80,7 +80,7 @@ fn is_below(path: &[u8], folder: &[u8]) -> bool {
     }
 }
 
-/// Bytes in use on each tmpfs among `targets`, in KiB.
+/// KiB in use on each tmpfs among `targets`.
 ///
 /// Only what mountinfo calls a tmpfs is asked: a statfs(2) of a network or automount target may
 /// hang. Below a root other than `/`, the mount table is not the system's own: nothing is asked.

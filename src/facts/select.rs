@@ -47,11 +47,6 @@ pub struct Matcher<'a> {
     layers: HashMap<String, Layer>,
 }
 
-/// Whether a selector takes a device; to ask for many devices, use a [`Matcher`].
-pub fn takes(selector: &DeviceSelector, name: &str, device: &Device, facts: &Facts) -> Taken {
-    Matcher::new(selector, facts).takes(name, device)
-}
-
 /// The device's transport, a name of [`TRANSPORTS`]; none where it has no name there.
 pub fn transport_of(name: &str, device: &Device) -> Option<&'static str> {
     let path = device.path.as_str();

@@ -20,8 +20,9 @@ pub struct Detail {
     pub diff: bool,
 }
 
-/// The page; with styles, for a printer that strips them where they do not belong.
-pub fn page(plan: &Plan, detail: Detail) -> String {
+/// The page; with styles, for a printer that strips them where they do not belong. `last` ends the
+/// summary of a plan without errors: [`NOT_YET`], or what else is to be said.
+pub fn page(plan: &Plan, detail: Detail, last: &str) -> String {
     let mut page = head(plan);
     if plan.is_empty() && plan.errors.is_empty() {
         notices(&mut page, plan, detail);
@@ -52,7 +53,7 @@ pub fn page(plan: &Plan, detail: Detail) -> String {
     pending(&mut page, plan);
     notices(&mut page, plan, detail);
     page.push('\n');
-    page.push_str(&summary(plan));
+    page.push_str(&summary(plan, last));
     page.push_str(&untold(plan, detail));
     page
 }
@@ -245,20 +246,11 @@ pub fn changes(plan: &Plan) -> usize {
     numbers(plan).iter().sum()
 }
 
-/// What the page of a plan ends with that has not been carried out.
-const NOT_YET: &str = "Nothing is changed yet.\n";
-
-/// The page of a plan whose last word is another than that nothing is changed yet.
-pub fn page_ending(plan: &Plan, detail: Detail, last: &str) -> String {
-    let page = page(plan, detail);
-    match page.rfind(NOT_YET) {
-        Some(at) => [&page[..at], last, &page[at + NOT_YET.len()..]].concat(),
-        None => page,
-    }
-}
+/// The last word on a plan that has not been carried out.
+pub const NOT_YET: &str = "Nothing is changed yet.\n";
 
 /// `12 changes: 11 now and at every boot, 1 at next boot; 2 side effects.`
-fn summary(plan: &Plan) -> String {
+fn summary(plan: &Plan, last: &str) -> String {
     let numbers = numbers(plan);
     let side_effects = settings(plan).filter(|row| row.side_effect).count();
     let total: usize = numbers.iter().sum();
@@ -282,7 +274,7 @@ fn summary(plan: &Plan) -> String {
         text.push_str(".\n");
     }
     match plan.errors.len() {
-        0 => text.push_str(NOT_YET),
+        0 => text.push_str(last),
         errors => text.push_str(&format!(
             "{} must be mended first: nothing can be applied.\n",
             count(errors, "error")

@@ -117,24 +117,26 @@ impl Store {
             let why = format!("it says that it is number {}", snapshot.number);
             return Err(malformed(why));
         }
-        self.agrees(&snapshot).map_err(malformed)?;
         Ok(snapshot)
     }
 
-    /// Compares what a manifest says of the files with the copies beside it: a damaged one may well
-    /// parse, and what it says would become fstab.
-    fn agrees(&self, snapshot: &Snapshot) -> Result<(), String> {
+    /// Compares what a snapshot says of the files before it with its copies of them: what is rolled
+    /// back to is written into /etc.
+    ///
+    /// # Errors
+    /// Where a copy is missing, or holds something else.
+    pub fn check(&self, snapshot: &Snapshot) -> Result<(), Error> {
         for (path, image) in copies(snapshot) {
-            match read_file(&self.root, &path) {
-                Ok(Some(copy)) if copy.bytes == image.bytes => {}
-                Ok(Some(_)) => {
-                    return Err(format!(
-                        "what it says of the file is not what its copy `{path}` holds, so one of \
-                         them is damaged"
-                    ));
-                }
-                Ok(None) => return Err(format!("its copy `{path}` is missing")),
-                Err(cause) => return Err(cause.to_string()),
+            let copy = match read_file(&self.root, &path) {
+                Ok(copy) => copy,
+                Err(cause) if cause.kind() == io::ErrorKind::NotFound => None,
+                Err(cause) => return Err(Error::Unreadable(cause)),
+            };
+            if copy.is_none_or(|copy| copy.bytes != image.bytes) {
+                return Err(Error::Malformed {
+                    path: manifest(snapshot.number).to_string(),
+                    why: format!("it does not say what `{path}` holds: one of the two is damaged"),
+                });
             }
         }
         Ok(())

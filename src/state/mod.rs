@@ -62,12 +62,12 @@ pub const WARNINGS: &[(&str, &str)] = &[
         "plain `discard` replaces btrfs' asynchronous default by a synchronous one",
     ),
     (
-        "noexec-tmp",
-        "`noexec` on a temporary directory breaks installers and builds",
+        "no-sudo",
+        "`nosuid` where programs are started from takes their rights from sudo, su and passwd",
     ),
     (
-        "nosuid-system",
-        "`nosuid` on `/` or `/usr` takes the rights of sudo and su away",
+        "noexec-tmp",
+        "`noexec` on a temporary directory breaks installers and builds",
     ),
     ("nodev-root", "`nodev` on `/` stops its device nodes"),
     (

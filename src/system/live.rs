@@ -14,7 +14,6 @@ use crate::facts::Scope;
 pub struct Live {
     root: PathBuf,
     nodes: Nodes,
-    exchange: bool,
 }
 
 impl Live {
@@ -24,16 +23,7 @@ impl Live {
         Self {
             root: root.into(),
             nodes: Nodes::default(),
-            exchange: true,
         }
-    }
-
-    /// As if no filesystem had RENAME_EXCHANGE and RENAME_NOREPLACE; for tests of the way around.
-    #[doc(hidden)]
-    #[must_use]
-    pub fn without_exchange(mut self) -> Self {
-        self.exchange = false;
-        self
     }
 
     /// True where only files can be changed.
@@ -76,7 +66,7 @@ impl System for Live {
                 staged,
                 target,
                 expected,
-            } => file::commit(root, staged, target, expected.as_ref(), self.exchange),
+            } => file::commit(root, staged, target, expected.as_ref(), true),
             Effect::Remove { path, expected } => file::remove(root, path, expected.as_ref()),
             Effect::RemoveDir { path } => folder::remove(root, path),
             Effect::LockNode { device } => {

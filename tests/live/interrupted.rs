@@ -215,6 +215,37 @@ fn w05_a_snapshot_of_another_machine_asks_for_force() {
 }
 
 #[test]
+fn a_damaged_snapshot_is_not_rolled_back_to() {
+    alone(|machine| {
+        let Some(disk) = machine.disk("ext4", MsFlags::empty(), "") else {
+            return;
+        };
+        let target = disk.target.display();
+        let fstab = format!("{} {target} ext4 defaults 0 2\n", disk.node.display());
+        fs::write("/etc/fstab", &fstab).unwrap();
+        let state = machine.state(&format!(
+            "[[mount]]\nmatch.target = \"{target}\"\noptions = [\"noatime\"]\n"
+        ));
+        machine.ssdtune(&["apply", "--yes", &state]).ends(0);
+        let manifest = "/var/lib/ssdtune/snapshots/1/manifest.json";
+        let text = fs::read_to_string(manifest).unwrap();
+        // Still JSON, and still an fstab.
+        let damaged = text.replacen("ext4 defaults 0 2", "ext4 defaultS 0 2", 1);
+        assert_ne!(damaged, text);
+        fs::write(manifest, damaged).unwrap();
+        let world = machine.world();
+        machine
+            .ssdtune(&["rollback", "--yes"])
+            .ends(1)
+            .says("it does not say what `/var/lib/ssdtune/snapshots/1/fstab` holds");
+        machine.world().is(&world);
+        fs::write(manifest, text).unwrap();
+        machine.ssdtune(&["rollback", "--yes"]).ends(0);
+        assert_eq!(fs::read_to_string("/etc/fstab").unwrap(), fstab);
+    });
+}
+
+#[test]
 fn a_var_that_is_not_mounted_is_said() {
     alone(|machine| {
         let Some(disk) = machine.disk("ext4", MsFlags::empty(), "") else {

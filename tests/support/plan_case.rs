@@ -15,7 +15,7 @@ use ssdtune::facts::{Facts, Mount};
 use ssdtune::format::mountinfo;
 use ssdtune::format::text::Text;
 use ssdtune::plan::{Only, Plan};
-use ssdtune::render::plan::{Detail, page};
+use ssdtune::render::plan::{Detail, NOT_YET, page};
 use ssdtune::state::{self, DesiredState, Problem, Source};
 
 /// One case.
@@ -126,7 +126,7 @@ impl Case {
             verbose: self.has("verbose"),
             diff: self.has("diff"),
         };
-        anstream::adapter::strip_str(&page(plan, detail)).to_string()
+        anstream::adapter::strip_str(&page(plan, detail, NOT_YET)).to_string()
     }
 }
 

@@ -1,7 +1,8 @@
 //! fstrim.timer with the systemd that runs: what files alone cannot show.
 
 use crate::check::Check;
-use crate::machine::{Bus, Disk, Machine};
+use crate::disk::{Bus, Disk};
+use crate::machine::Machine;
 
 const DISKS: &[Disk] = &[Disk::new(Bus::SataSsd, "SSD0001")];
 

@@ -153,19 +153,19 @@ pub(in crate::plan) fn refused(fstype: &str, list: &[u8], wishes: &[Wish<'_>]) -
 ///
 /// Of a filesystem without a table any option may be right.
 fn refusal(fstype: &str, item: &str) -> Option<String> {
-    let has_table = options::all().any(|option| option.fs.contains(&fstype));
+    let has_table = || options::all().any(|option| option.fs.contains(&fstype));
     match options::lookup(fstype, item) {
         Known::Gone {
             ignored: false,
             what,
             ..
         } => Some(what),
-        Known::OtherFilesystem(other) if has_table => Some(format!(
+        Known::OtherFilesystem(other) if has_table() => Some(format!(
             "`{item}` is an option of {other}, which {fstype} refuses"
         )),
         Known::Unknown {
             nearest: Some(nearest),
-        } if has_table => Some(format!(
+        } if has_table() => Some(format!(
             "{fstype} has no option `{item}`: was `{nearest}` meant?"
         )),
         _ => None,
@@ -181,12 +181,7 @@ fn read_only(
     mount: &Mount,
     notices: &mut Notices,
 ) {
-    let live = mount.flags.iter().any(|flag| flag == "ro")
-        || mount
-            .options
-            .iter()
-            .any(|option| option.as_bytes() == b"ro");
-    if !live || mount_options::split(list).any(|item| item == b"ro") {
+    if !mount.read_only() || mount_options::split(list).any(|item| item == b"ro") {
         return;
     }
     notices.warn(
@@ -224,16 +219,16 @@ fn system(
                 .is_some_and(against)
     };
     let path = target.as_bytes();
-    if RUN_FROM.contains(&path) && !path.starts_with(b"/nix") && ours("suid", takes_rights) {
+    if RUN_FROM.contains(&path) && ours("suid", takes_rights) {
         let implied = if token == "nosuid" {
             ""
         } else {
             " implies nosuid and"
         };
         let text = format!(
-            "`{token}` on `{target}`{implied} takes the rights of sudo, su and passwd away: who is not root then, does not become root any more"
+            "`{token}` on `{target}`{implied} takes their rights from sudo, su and passwd there: who is not root already does not become it any more"
         );
-        wish.warn(cx, "nosuid-system", text, notices);
+        wish.warn(cx, "no-sudo", text, notices);
     }
     if path == b"/" && token == "nodev" && ours("dev", |item| item == b"nodev") {
         let text = format!(

@@ -3,13 +3,13 @@
 use super::list::List;
 use super::live::{self, Way};
 use super::wishes::Wish;
-use super::{Context, Deciding, line_change, option};
+use super::{Context, Deciding, option};
 use crate::format::fstab::{Edit, Entry, Line};
 use crate::format::text::Text;
 use crate::knowledge::options;
 use crate::plan::guard;
 use crate::plan::notices::Notices;
-use crate::plan::{MountChange, OptionChange, Pending, When};
+use crate::plan::{LineChange, MountChange, OptionChange, Pending, When};
 
 /// What is to be done about one line.
 pub(super) struct Decided {
@@ -104,7 +104,11 @@ pub(super) fn decide(
     let change = (!rows.is_empty()).then(|| MountChange {
         target: (*target).clone(),
         fstype: fstype.to_owned(),
-        line: line_change(edited),
+        line: if edited {
+            LineChange::Edit
+        } else {
+            LineChange::Keep
+        },
         options: rows,
         live,
     });

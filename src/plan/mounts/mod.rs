@@ -18,7 +18,7 @@ use std::rc::Rc;
 use super::context::Context;
 use super::notices::Notices;
 use super::record::{Found, Record};
-use super::{LineChange, MountChange, OptionChange, Pending};
+use super::{MountChange, OptionChange, Pending};
 use crate::format::fstab::{Edit, Fstab, Kind};
 use crate::format::text::Text;
 pub(crate) use between::between;
@@ -204,15 +204,6 @@ fn remember(cx: &Context<'_>, record: &mut Record, target: &Text, wishes: &[Wish
     } else {
         let managed = record.options.entry(target.into_owned()).or_default();
         managed.note(now);
-    }
-}
-
-/// Sorts what changes before what does not; used where both halves report.
-fn line_change(edited: bool) -> LineChange {
-    if edited {
-        LineChange::Edit
-    } else {
-        LineChange::Keep
     }
 }
 

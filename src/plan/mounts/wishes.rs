@@ -79,7 +79,7 @@ impl<'a> Rules<'a> {
         }
     }
 
-    /// All of them, with the number by which [`Rules::of_line`] speaks of each.
+    /// All of them, with the number by which [`Rules::matching`] speaks of each.
     pub fn all(&self) -> impl Iterator<Item = (usize, &'a MountRule)> {
         self.rules.iter().copied().enumerate()
     }
