@@ -1,5 +1,7 @@
 //! What every part of planning looks at.
 
+use std::cell::OnceCell;
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use serde::{Deserialize, Serialize};
@@ -53,6 +55,7 @@ pub(super) struct Context<'a> {
     pub record: &'a Record,
     pub only: Only,
     places: Places<'a>,
+    allowed: OnceCell<BTreeSet<String>>,
     pub kernel: Option<Kernel>,
     pub machine: Machine<'a>,
     pub layers: Layers<'a>,
@@ -66,10 +69,24 @@ impl<'a> Context<'a> {
             record,
             only,
             places: Places::new(&state.sources),
+            allowed: OnceCell::new(),
             kernel: Kernel::parse(&facts.kernel),
             machine: facts.machine(),
             layers: Layers::new(facts),
         }
+    }
+
+    /// Every warning that some rule accepts: for warnings that concern no single rule.
+    pub fn allowed(&self) -> &BTreeSet<String> {
+        self.allowed.get_or_init(|| {
+            let state = self.state;
+            let mounts = state.mounts.iter().map(|rule| &rule.allow);
+            let tmpfs = state.tmpfs.iter().map(|rule| &rule.allow);
+            let devices = state.devices.iter().map(|rule| &rule.allow);
+            let trim = state.trim.iter().map(|rule| &rule.allow);
+            let all = mounts.chain(tmpfs).chain(devices).chain(trim);
+            all.flatten().cloned().collect()
+        })
     }
 
     /// `state.toml:4`.

@@ -121,16 +121,6 @@ impl<'f> Layers<'f> {
     }
 }
 
-/// How many layers are below a device: 0 for a disk.
-pub fn depth(facts: &Facts, name: &str) -> usize {
-    Layers::new(facts).depth(name)
-}
-
-/// Mount points of filesystems that stand on a device or on a partition of it.
-pub fn mounts_over(facts: &Facts, name: &str) -> Vec<Text> {
-    Layers::new(facts).mounts_over(name)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
+use super::When;
 use super::context::{Context, Only};
 use super::notices::{Notices, short};
 use super::record::{Found, Record};
-use super::{When, guard};
 use crate::facts::{Facts, TIMER, TIMER_LINK, TrimTimer};
 use crate::format::fstab::Fstab;
 use crate::format::mount_options;
@@ -249,7 +249,6 @@ pub(super) fn twice(cx: &Context<'_>, fstab: &[u8], notices: &mut Notices) {
     let Some((rule, _)) = wanted(cx).filter(|(rule, _)| rule.timer.value) else {
         return;
     };
-    let allow: BTreeSet<String> = guard::allowed(cx.state);
     let place = cx.place(rule.timer.origin);
     let fstab = Fstab::parse(fstab.to_vec());
     for (_, entry) in fstab.entries().filter(|(_, entry)| entry.is_mount()) {
@@ -264,7 +263,13 @@ pub(super) fn twice(cx: &Context<'_>, fstab: &[u8], notices: &mut Notices) {
             "`{}` there and fstrim.timer both trim: one of them is enough",
             String::from_utf8_lossy(token)
         );
-        notices.warn_of("trim-twice", &allow, &target, text, Some(place.clone()));
+        notices.warn_of(
+            "trim-twice",
+            cx.allowed(),
+            &target,
+            text,
+            Some(place.clone()),
+        );
     }
 }
 

@@ -3,12 +3,13 @@
 use super::style::{QUIET, TITLE, paint};
 use super::words::{size, visible};
 use crate::facts::{Device, Facts, select};
-use crate::plan::layers::mounts_over;
+use crate::plan::layers::Layers;
 
 /// A block a device; those that a rule takes only when it asks come after the others.
 pub fn page(facts: &Facts, all: bool) -> String {
     let mut page = String::new();
     let mut hidden = Vec::new();
+    let layers = Layers::new(facts);
     for (name, device) in &facts.devices {
         let unusual = select::unusual(name, device);
         // Loop and ram devices without anything in them are noise.
@@ -16,7 +17,7 @@ pub fn page(facts: &Facts, all: bool) -> String {
             hidden.push(name.as_str());
             continue;
         }
-        one(&mut page, name, device, facts, unusual);
+        one(&mut page, name, device, &layers, unusual);
     }
     if !hidden.is_empty() {
         page.push_str(&paint(
@@ -28,7 +29,7 @@ pub fn page(facts: &Facts, all: bool) -> String {
     page
 }
 
-fn one(page: &mut String, name: &str, device: &Device, facts: &Facts, unusual: Option<&str>) {
+fn one(page: &mut String, name: &str, device: &Device, layers: &Layers<'_>, unusual: Option<&str>) {
     let shown = match &device.dm_name {
         Some(dm) => format!("{} ({})", visible(&dm.to_string()), name),
         None => name.replace('!', "/"),
@@ -90,7 +91,8 @@ fn one(page: &mut String, name: &str, device: &Device, facts: &Facts, unusual: O
     row(
         "mount",
         Some(
-            mounts_over(facts, name)
+            layers
+                .mounts_over(name)
                 .iter()
                 .map(ToString::to_string)
                 .collect::<Vec<_>>()

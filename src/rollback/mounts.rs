@@ -1,6 +1,6 @@
 //! Mounts on the way back: what fstab's old lines ask for, and what snapshots recorded of them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use super::{notice, void};
 use crate::facts::{Facts, Mount};
@@ -41,16 +41,15 @@ pub(super) fn back(undone: &[Snapshot], facts: &Facts, plan: &mut Plan) {
     }
     // Where this boot's applies left a mount alone, it is left alone on the way back too: what it
     // is mounted with, was not theirs.
-    let files_only = |target: &Text| {
-        let mut by = undone
-            .iter()
-            .filter(|snapshot| {
-                let mut mounts = snapshot.plan.mounts.iter();
-                mounts.any(|change| change.target == *target)
-            })
-            .peekable();
-        by.peek().is_some() && by.all(|snapshot| snapshot.boot_id == facts.boot_id)
-    };
+    let mut of_this_boot: HashMap<&Text, bool> = HashMap::new();
+    for snapshot in undone {
+        let here = snapshot.boot_id == facts.boot_id;
+        for change in &snapshot.plan.mounts {
+            let all = of_this_boot.entry(&change.target).or_insert(true);
+            *all &= here;
+        }
+    }
+    let files_only = |target: &Text| of_this_boot.get(target).is_some_and(|all| *all);
     for change in &mut plan.mounts {
         if !recorded.contains_key(&change.target) && files_only(&change.target) {
             change.live = None;

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use super::{notice, void};
 use crate::facts::{Device, Facts};
 use crate::knowledge::attributes::Place;
+use crate::plan::layers::Layers;
 use crate::plan::queue::Queue;
-use crate::plan::{DeviceChange, Identity, Plan, SettingChange, When, devices, layers};
+use crate::plan::{DeviceChange, Identity, Plan, SettingChange, When, devices};
 use crate::snapshot::Snapshot;
 
 /// Queues as they were: what the snapshots changed, and what that reset.
@@ -31,6 +32,7 @@ pub(super) fn back(undone: &[Snapshot], facts: &Facts, plan: &mut Plan) {
             step_queue(change, goal);
         }
     }
+    let layers = Layers::new(facts);
     for (name, goal) in goals {
         let device = &facts.devices[&name];
         let before = devices::current(device);
@@ -40,7 +42,7 @@ pub(super) fn back(undone: &[Snapshot], facts: &Facts, plan: &mut Plan) {
         }
         plan.devices.push(DeviceChange {
             device: devices::identity(&name, device),
-            under: layers::mounts_over(facts, &name),
+            under: layers.mounts_over(&name),
             on: Vec::new(),
             before,
             after: goal,
@@ -48,7 +50,7 @@ pub(super) fn back(undone: &[Snapshot], facts: &Facts, plan: &mut Plan) {
         });
     }
     plan.devices
-        .sort_by_key(|change| layers::depth(facts, &change.device.name));
+        .sort_by_cached_key(|change| layers.depth(&change.device.name));
 }
 
 /// Takes one change back, in a queue that may have been changed again since.

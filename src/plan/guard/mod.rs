@@ -9,17 +9,6 @@ use super::context::Context;
 use super::notices::Notices;
 use super::{DeviceChange, FileEdit};
 use crate::facts::{Facts, File, Mount, Obstacle, Rival, RivalKind};
-use crate::state::DesiredState;
-
-/// Every warning that some rule accepts: for warnings that concern no single rule.
-pub(super) fn allowed(state: &DesiredState) -> BTreeSet<String> {
-    let mounts = state.mounts.iter().map(|rule| &rule.allow);
-    let tmpfs = state.tmpfs.iter().map(|rule| &rule.allow);
-    let devices = state.devices.iter().map(|rule| &rule.allow);
-    let trim = state.trim.iter().map(|rule| &rule.allow);
-    let all = mounts.chain(tmpfs).chain(devices).chain(trim);
-    all.flatten().cloned().collect()
-}
 
 /// True where a file could be read, or is not there to be read.
 pub(super) fn readable(file: &File) -> bool {
@@ -77,7 +66,7 @@ pub(super) fn file(cx: &Context<'_>, file: &File, edit: &FileEdit, notices: &mut
     if file.links > 1 && edit.before.is_some() {
         notices.warn(
             "hard-link",
-            &allowed(cx.state),
+            cx.allowed(),
             format!(
                 "`{path}` has {} more hard link{}, which will keep the old content",
                 file.links - 1,
@@ -110,7 +99,7 @@ pub(super) fn rivals(
     changes: &[DeviceChange],
     notices: &mut Notices,
 ) {
-    let allow = allowed(cx.state);
+    let allow = cx.allowed();
     for rival in &cx.facts.rivals {
         let shared: Vec<&str> = rival
             .settings
@@ -126,7 +115,7 @@ pub(super) fn rivals(
         if rival.kind == RivalKind::UdevRuleBefore {
             notices.note("rival", text, None);
         } else {
-            notices.warn("rival", &allow, text, None);
+            notices.warn("rival", allow, text, None);
         }
     }
 }

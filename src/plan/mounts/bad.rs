@@ -5,7 +5,6 @@ use super::wishes::{Rules, targets_match, types_match};
 use crate::format::fstab::{Fstab, Line, Reason, canonical};
 use crate::format::octal;
 use crate::format::text::Text;
-use crate::plan::guard;
 use crate::plan::notices::Notices;
 use crate::state::Origin;
 
@@ -39,7 +38,7 @@ pub(super) fn line(
         }
         None => notices.warn_on(
             "bad-line",
-            &guard::allowed(cx.state),
+            cx.allowed(),
             (&path, line.number),
             reason.to_string(),
         ),
