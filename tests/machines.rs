@@ -115,6 +115,30 @@ fn selectors_take_what_they_should() {
 }
 
 #[test]
+fn what_is_no_disk_is_taken_only_when_it_is_asked_for() {
+    let mut facts = machines().remove("desktop").unwrap();
+    let disk = facts.devices["sda"].clone();
+    for (name, kind) in [
+        ("bcache0", "bcache"),
+        ("rbd0", "rbd"),
+        ("drbd1", "drbd"),
+        ("zd16", "zvol"),
+        ("fd0", "floppy"),
+        ("nullb0", "nullb"),
+        ("ublkb0", "ublk"),
+        ("nbd0", "nbd"),
+    ] {
+        facts.devices = [(name.to_owned(), disk.clone())].into();
+        for keys in ["name = \"*\"", "rotational = false", "removable = false"] {
+            let found = taken(&facts, keys);
+            assert!(found.starts_with(&format!("[{name}: ")), "{keys}: {found}");
+        }
+        assert_eq!(taken(&facts, &format!("transport = \"{kind}\"")), name);
+        assert_eq!(taken(&facts, &format!("name = \"{name}\"")), name);
+    }
+}
+
+#[test]
 fn mount_points_lead_to_their_layers() {
     let machines = machines();
     let path = "tests/machines/stack.txt";
@@ -168,7 +192,7 @@ fn transports_come_from_name_and_path() {
     assert_eq!(told("server-raid", "md0"), Some("md"));
     assert_eq!(told("laptop", "zram0"), Some("zram"));
     assert_eq!(told("raspberry-pi", "mmcblk1"), Some("mmc"));
-    assert_eq!(transport_of("bcache0", &Device::default()), None);
+    assert_eq!(transport_of("cciss!c0d0", &Device::default()), None);
 }
 
 #[test]

@@ -82,6 +82,12 @@ fn zoo() -> Facts {
         put(device, "scheduler", "none");
         device.iosched.clear();
     });
+    for name in ["drbd0", "zd16", "fd0", "nullb0", "ublkb0"] {
+        add(name, &|device| {
+            device.serial = None;
+            device.path = format!("/devices/virtual/block/{name}");
+        });
+    }
     add("nvme7n1", &|device| {
         put(device, "scheduler", "[none] mq-deadline");
         put(device, "nr_requests", "1023");
@@ -320,6 +326,7 @@ fn selector() -> impl Strategy<Value = String> {
         "transport = \"usb\"",
         "transport = [\"virtio\", \"mmc\", \"sas\"]",
         "transport = [\"dm\", \"md\", \"loop\"]",
+        "transport = [\"bcache\", \"zvol\", \"nullb\"]",
         "rotational = false",
         "rotational = true",
         "removable = true",

@@ -13,7 +13,6 @@ Examples:
   ssdtune explain --list                   all names")]
 pub struct Args {
     /// Its name, as in a state file or in fstab
-    #[arg(required_unless_present = "list")]
     key: Option<String>,
     /// List all names
     #[arg(long)]
@@ -29,6 +28,11 @@ pub fn run(args: &Args, common: &Common) -> Result<Exit, Error> {
             Ok(page) => output::page(&page)?,
             Err(answer) => return Err(Error::usage(answer)),
         },
+        None if !args.list => {
+            return Err(Error::usage(
+                "explain what? `ssdtune explain read_ahead_kb`, say; `ssdtune explain --list` lists all names",
+            ));
+        }
         _ => output::page(&crate::render::explain::list())?,
     }
     Ok(Exit::Done)

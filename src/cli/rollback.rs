@@ -165,6 +165,7 @@ fn only(mut plan: Plan, only: crate::plan::Only) -> Plan {
     plan.timer = plan.timer.and_then(|change| change.only(only));
     if !only.live() {
         plan.devices.clear();
+        plan.errors.retain(|error| error.name != crate::plan::SYSFS);
         for change in &mut plan.mounts {
             change.live = None;
         }

@@ -113,7 +113,10 @@ fn kind(transport: &'static str) -> &'static str {
         "md" => "software RAID",
         "ram" => "RAM disk",
         "cdrom" => "optical drive",
-        "nbd" => "network block device",
+        "nbd" | "rbd" | "drbd" => "network block device",
+        "bcache" => "disk with a cache",
+        "zvol" => "ZFS volume",
+        "nullb" | "ublk" => "disk made by software",
         other => other,
     }
 }

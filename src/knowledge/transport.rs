@@ -125,6 +125,55 @@ pub const TRANSPORTS: &[Transport] = &[
         not_path: &[],
         on_request: true,
     },
+    Transport {
+        name: "bcache",
+        kernel: &["bcache*"],
+        path: None,
+        not_path: &[],
+        on_request: true,
+    },
+    Transport {
+        name: "rbd",
+        kernel: &["rbd*"],
+        path: None,
+        not_path: &[],
+        on_request: true,
+    },
+    Transport {
+        name: "drbd",
+        kernel: &["drbd*"],
+        path: None,
+        not_path: &[],
+        on_request: true,
+    },
+    Transport {
+        name: "zvol",
+        kernel: &["zd*"],
+        path: None,
+        not_path: &[],
+        on_request: true,
+    },
+    Transport {
+        name: "floppy",
+        kernel: &["fd*"],
+        path: None,
+        not_path: &[],
+        on_request: true,
+    },
+    Transport {
+        name: "nullb",
+        kernel: &["nullb*"],
+        path: None,
+        not_path: &[],
+        on_request: true,
+    },
+    Transport {
+        name: "ublk",
+        kernel: &["ublkb*"],
+        path: None,
+        not_path: &[],
+        on_request: true,
+    },
 ];
 
 /// Never taken by any rule: eMMC boot and replay-protected parts (kernel names).

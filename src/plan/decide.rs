@@ -55,6 +55,7 @@ pub fn plan(state: &DesiredState, facts: &Facts, only: Only) -> Plan {
         }
     }
     files_guarded(&cx, &files, &mut notices);
+    guard::sysfs(facts, &devices, &mut notices);
     timer::twice(&cx, to_be(&facts.fstab, &files), &mut notices);
     let written: BTreeSet<&str> = state
         .devices
@@ -108,12 +109,13 @@ pub fn plan(state: &DesiredState, facts: &Facts, only: Only) -> Plan {
     }
 }
 
-/// Adds what stands in the way of a plan's files, for a plan that was made elsewhere.
+/// Adds what stands in the way of a plan's files and queues, for a plan that was made elsewhere.
 pub fn obstacles(plan: &mut Plan, facts: &Facts) {
     let (state, record) = (DesiredState::default(), Record::default());
     let cx = Context::new(&state, facts, &record, Only::Both);
     let mut notices = Notices::default();
     files_guarded(&cx, &plan.files, &mut notices);
+    guard::sysfs(facts, &plan.devices, &mut notices);
     let (errors, warnings, _) = notices.finish();
     plan.errors.extend(errors);
     plan.warnings.extend(warnings);

@@ -19,6 +19,7 @@ pub(crate) mod timer;
 
 pub use context::Only;
 pub use decide::{obstacles, plan};
+pub use guard::SYSFS;
 pub use saved::{LARGEST, SAVED_VERSION, Saved};
 pub use timer::{LinkEdit, TimerChange};
 

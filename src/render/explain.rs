@@ -1,15 +1,19 @@
 //! What a setting does, from the tables.
 
+mod unknown;
+
 use super::style::{TITLE, paint};
-use super::words::{WIDTH, visible, wrap};
+use super::words::{WIDTH, wrap};
 use crate::knowledge::attributes::{ATTRIBUTES, Attribute, Kind, Place, Rounding, Settable};
 use crate::knowledge::options::{self, Live, MountOption, Risk, ValueKind};
-use crate::knowledge::{Scheduler, legacy, nearest};
+use crate::knowledge::{Scheduler, legacy};
 
 /// Everything that the tables know under a name, today's or an old one; the error says that nothing
 /// is called so, and what is.
 pub fn page(key: &str) -> Result<String, String> {
     let name = key.split_once('=').map_or(key, |(name, _)| name);
+    let name = name.to_ascii_lowercase();
+    let name = name.as_str();
     let mut parts: Vec<String> = ATTRIBUTES
         .iter()
         .filter(|attribute| attribute.key() == name || attribute.name == name)
@@ -17,7 +21,7 @@ pub fn page(key: &str) -> Result<String, String> {
         .collect();
     parts.extend(
         options::all()
-            .filter(|option| option.name == name)
+            .filter(|option| option.name.eq_ignore_ascii_case(name))
             .map(option),
     );
     parts.extend(Scheduler::from_name(name).map(scheduler));
@@ -28,7 +32,7 @@ pub fn page(key: &str) -> Result<String, String> {
         parts.extend(taught(name).map(|answer| prose(&answer)));
     }
     if parts.is_empty() {
-        return Err(unknown(key));
+        return Err(unknown::answer(key));
     }
     Ok(parts.join("\n"))
 }
@@ -51,21 +55,6 @@ fn taught(name: &str) -> Option<String> {
     legacy::scheduler(name)
         .or_else(|| legacy::attribute(key, under))
         .or_else(|| legacy::mkfs(key))
-}
-
-fn unknown(key: &str) -> String {
-    let keys: Vec<String> = ATTRIBUTES.iter().map(Attribute::key).collect();
-    let names = keys
-        .iter()
-        .map(String::as_str)
-        .chain(options::all().map(|option| option.name));
-    let key = visible(key);
-    match nearest(&key, names) {
-        Some(near) => format!(
-            "nothing is called `{key}`: did you mean `{near}`? `ssdtune explain --list` lists all names"
-        ),
-        None => format!("nothing is called `{key}`: `ssdtune explain --list` lists all names"),
-    }
 }
 
 fn scheduler(scheduler: Scheduler) -> String {

@@ -1,5 +1,7 @@
 //! A three-way merge of lines: takes one change back, keeps what somebody else changed since.
 
+use std::ops::Range;
+
 use similar::{DiffOp, TextDiff};
 
 /// Leads `theirs`, which came from `base`, through the change from `base` to `target`.
@@ -35,11 +37,7 @@ pub fn three_way(base: &[u8], target: &[u8], theirs: &[u8]) -> Result<Vec<u8>, S
             contiguous(&places, old.start, old.end)
         };
         let Some(start) = start else {
-            return Err(format!(
-                "lines {} to {}",
-                old.start + 1,
-                old.end.max(old.start + 1)
-            ));
+            return Err(rivals(&places, old));
         };
         edits.push((start, start + old.len(), &target_lines[new]));
     }
@@ -71,6 +69,25 @@ fn contiguous(places: &[Option<usize>], start: usize, end: usize) -> Option<usiz
     (start..end)
         .all(|line| places[line] == Some(first + line - start))
         .then_some(first)
+}
+
+/// The lines of a range that both changed; where only something came between them, or they are to
+/// come where nothing of the surroundings is left, the whole range.
+fn rivals(places: &[Option<usize>], range: Range<usize>) -> String {
+    let changed = range.clone().filter(|line| places[*line].is_none());
+    let mut lines: Vec<usize> = changed.map(|line| line + 1).collect();
+    if lines.is_empty() {
+        lines = range.clone().map(|line| line + 1).collect();
+    }
+    match lines.as_slice() {
+        [] => format!("line {}", range.start + 1),
+        [line] => format!("line {line}"),
+        [first, .., last] if last - first + 1 == lines.len() => format!("lines {first} to {last}"),
+        lines => {
+            let words: Vec<String> = lines.iter().map(usize::to_string).collect();
+            format!("lines {}", words.join(", "))
+        }
+    }
 }
 
 /// Where a line that was before base line `at` goes in theirs.
@@ -119,8 +136,15 @@ mod tests {
                 "/ defaults\n/home x\n",
                 "/ noatime,ro\n/home x\n"
             ),
-            Err("lines 1 to 1".to_owned())
+            Err("line 1".to_owned())
         );
+        // Of all that was to change, only what somebody else changed too.
+        let (base, target) = ("a 1\nb 1\nc 1\nd 1\n", "a 0\nb 0\nc 0\nd 0\n");
+        let lines = |theirs| merged(base, target, theirs).unwrap_err();
+        assert_eq!(lines("a 1\nb 1\nc 2\nd 1\n"), "line 3");
+        assert_eq!(lines("a 2\nb 1\nc 2\nd 1\n"), "lines 1, 3");
+        assert_eq!(lines("a 1\nb 2\nc 2\nd 1\n"), "lines 2 to 3");
+        assert_eq!(lines("a 1\nb 1\nx\nc 1\nd 1\n"), "lines 1 to 4");
     }
 
     #[test]

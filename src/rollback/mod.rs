@@ -227,7 +227,7 @@ fn step_back(
                 })),
                 Err(_) if force => Ok(Some(before.clone())),
                 Err(lines) => Err(format!(
-                    "`{path}` was changed since apply {number} in the same place ({lines}): mend it by hand, or say `--force` to lose that change"
+                    "`{path}` was changed since apply {number} in the same place ({lines} as it was left then): mend it by hand, or say `--force` to lose that change"
                 )),
             }
         }

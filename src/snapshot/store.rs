@@ -9,9 +9,13 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::layout::{BACKUP, BACKUPS, SNAPSHOTS, copies, manifest};
+use super::layout::{BACKUP, BACKUPS, SNAPSHOTS, backup, copies, folder, manifest};
 use super::{Kind, Phase, Snapshot};
 use crate::system::{failed, read_file};
+
+/// The highest number of a snapshot: one an hour for a hundred years. `fstab.bak-20261130` is above
+/// it, and stands in nobody's way.
+const HIGHEST: u32 = 999_999;
 
 /// The snapshots of one machine.
 #[derive(Debug, Clone)]
@@ -45,6 +49,9 @@ pub enum Error {
         /// What is wrong with it.
         why: String,
     },
+    /// The highest number is taken; by what.
+    #[error("the numbers of snapshots end at {HIGHEST}, and `{0}` has that or more: move it away")]
+    UsedUp(String),
     /// The disk said no; with the path.
     #[error(transparent)]
     Unreadable(io::Error),
@@ -167,17 +174,24 @@ impl Store {
     }
 
     /// The number of the next snapshot: above all that are there, and above all copies of fstab in
-    /// /etc, whoever made them.
+    /// /etc, whoever made them; but for numbers that no count of applies comes to, such as dates.
     ///
     /// # Errors
     /// Where a folder cannot be read, or the numbers are used up.
     pub fn next_number(&self) -> Result<u32, Error> {
-        let (snapshots, backups) = (self.numbers()?, self.backups()?);
-        let highest = snapshots.last().max(backups.last()).copied().unwrap_or(0);
-        highest.checked_add(1).ok_or_else(|| Error::Malformed {
-            path: SNAPSHOTS.to_owned(),
-            why: format!("there is none above {highest}: move what has that number away"),
-        })
+        let (snapshots, mut backups) = (self.numbers()?, self.backups()?);
+        backups.retain(|&number| number <= HIGHEST);
+        let (made, copied) = (snapshots.last().copied(), backups.last().copied());
+        let highest = made.max(copied).unwrap_or(0);
+        if highest < HIGHEST {
+            return Ok(highest + 1);
+        }
+        let path = if made >= copied {
+            folder(highest)
+        } else {
+            backup(highest)
+        };
+        Err(Error::UsedUp(path.to_string()))
     }
 
     /// The numbers of names `PREFIXnumber` in a folder, in order.

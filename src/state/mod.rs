@@ -69,6 +69,11 @@ pub const WARNINGS: &[(&str, &str)] = &[
         "noexec-tmp",
         "`noexec` on a temporary directory breaks installers and builds",
     ),
+    ("nodev-root", "`nodev` on `/` stops its device nodes"),
+    (
+        "mount-needs",
+        "with an option, a filesystem mounts only where something else holds",
+    ),
     (
         "kernel-name",
         "a kernel name such as `sda` may be another disk after the next boot",

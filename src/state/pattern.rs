@@ -25,10 +25,19 @@ impl Refused {
     }
 }
 
+/// The longest pattern in bytes: a path has no more (PATH_MAX).
+const LONGEST: usize = 4096;
+
 impl Pattern {
     /// Reads a literal, or a glob of `* ? [a-z] [!a]`.
     pub fn new(text: impl Into<String>) -> Result<Self, Refused> {
         let text = text.into();
+        if text.len() > LONGEST {
+            return Err(Refused::new(
+                format!("a pattern of {} bytes", text.len()),
+                format!("write at most {LONGEST}: no name or path is longer"),
+            ));
+        }
         check_characters(&text)?;
         let literal = check_wildcards(&text)?;
         Ok(Self { text, literal })
@@ -253,6 +262,15 @@ mod tests {
             "a\u{202e}b",
         ] {
             assert_eq!(literal(text), None, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn no_pattern_is_longer_than_a_path() {
+        assert!(Pattern::new("a".repeat(LONGEST)).is_ok());
+        for unit in ["a", "[a]", "*a", " "] {
+            let refused = Pattern::new(unit.repeat(1 << 20)).unwrap_err();
+            assert!(refused.message.len() < 80, "{}", refused.message);
         }
     }
 

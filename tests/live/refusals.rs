@@ -47,6 +47,42 @@ fn without_a_terminal_and_without_yes_nothing_is_done() {
 }
 
 #[test]
+fn a_sysfs_that_is_read_only_is_found_before_a_mount_is_changed() {
+    alone(|machine| {
+        let Some((disk, mut state)) = one(machine) else {
+            return;
+        };
+        let text = fs::read_to_string(&state).unwrap();
+        let name = &disk.name;
+        state = machine.state(&format!(
+            "{text}\n[[device]]\nmatch.name = \"{name}\"\nread_ahead_kb = 64\n"
+        ));
+        let remount = |flags| {
+            let flags = MsFlags::MS_BIND | MsFlags::MS_REMOUNT | flags;
+            mount(None::<&str>, "/sys", None::<&str>, flags, None::<&str>).unwrap();
+        };
+        let before = machine.world();
+        remount(MsFlags::MS_RDONLY);
+        let refused = machine.ssdtune(&["apply", "--yes", &state]).ends(1);
+        refused.shows("`/sys` is mounted read-only");
+        remount(MsFlags::empty());
+        machine.world().is(&before);
+        machine.ssdtune(&["apply", "--yes", &state]).ends(0);
+        let applied = machine.world();
+        remount(MsFlags::MS_RDONLY);
+        let refused = machine.ssdtune(&["rollback", "--yes"]).ends(1);
+        refused.shows("`/sys` is mounted read-only");
+        remount(MsFlags::empty());
+        machine.world().is(&applied);
+        remount(MsFlags::MS_RDONLY);
+        machine
+            .ssdtune(&["rollback", "--yes", "--only", "boot"])
+            .ends(0);
+        remount(MsFlags::empty());
+    });
+}
+
+#[test]
 fn w04_the_second_of_two_is_told_who_is_at_it() {
     alone(|machine| {
         let Some((_, state)) = one(machine) else {

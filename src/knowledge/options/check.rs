@@ -217,7 +217,7 @@ mod tests {
         );
         assert_eq!(
             refusal(Some("xfs"), "errors=remount-ro"),
-            "`errors` is an option of ext4, not of xfs: leave it out here"
+            "`errors` is an option of ext4, f2fs and vfat, not of xfs: leave it out here"
         );
         assert!(refusal(Some("btrfs"), "inode_cache").contains("5.11"));
         assert!(refusal(Some("ext4"), "noacl").contains("will not mount"));

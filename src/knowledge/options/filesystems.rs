@@ -93,6 +93,21 @@ pub fn foreign(fstype: &str) -> Option<&'static str> {
     }
 }
 
+/// The filesystems that have an option of this name, in words: `ext4, btrfs and f2fs`.
+pub(super) fn owners(name: &str) -> Option<String> {
+    let mut owners: Vec<&str> = Vec::new();
+    for option in super::named(name).filter(|option| option.gone.is_none()) {
+        if !owners.contains(&option.owner()) {
+            owners.push(option.owner());
+        }
+    }
+    let last = owners.pop()?;
+    Some(match owners.is_empty() {
+        true => last.to_owned(),
+        false => format!("{} and {last}", owners.join(", ")),
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -16,6 +16,7 @@ mod ext4_rare;
 mod f2fs;
 mod filesystems;
 mod fstab;
+mod needs;
 #[cfg(test)]
 mod on_linux;
 mod standing;
@@ -27,6 +28,7 @@ mod xfs;
 
 pub use check::check;
 pub use filesystems::{foreign, has_atime, is_local_disk, is_network};
+pub use needs::needs;
 pub use standing::{Mounted, Standing, repeated, standing, undo};
 
 /// One mount option.
@@ -176,8 +178,8 @@ pub enum Found {
         /// That, in words, and what to do instead.
         what: String,
     },
-    /// Not on this filesystem, but on this one.
-    OtherFilesystem(&'static str),
+    /// Not on this filesystem, but on these.
+    OtherFilesystem(String),
     /// Nowhere.
     Unknown {
         /// The name that was probably meant.
@@ -316,16 +318,14 @@ pub fn lookup(fstype: &str, item: &str) -> Found {
             },
             None => Found::Known(option),
         },
-        None => match named(name).find(|option| option.gone.is_none()) {
-            Some(elsewhere) => Found::OtherFilesystem(elsewhere.owner()),
-            None => Found::Unknown {
-                nearest: nearest(
-                    name,
-                    all()
-                        .filter(|option| option.is_of(fstype) && option.gone.is_none())
-                        .map(|option| option.name),
-                ),
-            },
+        None => match filesystems::owners(name) {
+            Some(elsewhere) => Found::OtherFilesystem(elsewhere),
+            None => {
+                let ours = all().filter(|option| option.is_of(fstype) && option.gone.is_none());
+                Found::Unknown {
+                    nearest: nearest(name, ours.map(|option| option.name)),
+                }
+            }
         },
     }
 }

@@ -115,9 +115,12 @@ fn options_are_looked_up_per_filesystem() {
     assert!(known("udf,iso9660", "user"));
     assert_eq!(
         lookup("xfs", "errors=remount-ro"),
-        Found::OtherFilesystem("ext4")
+        Found::OtherFilesystem("ext4, f2fs and vfat".to_owned())
     );
-    assert_eq!(lookup("nfs4", "logbufs=8"), Found::OtherFilesystem("xfs"));
+    assert_eq!(
+        lookup("nfs4", "logbufs=8"),
+        Found::OtherFilesystem("xfs".to_owned())
+    );
     assert_eq!(
         lookup("ext4", "noatme"),
         Found::Unknown {

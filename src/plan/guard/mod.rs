@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use super::context::Context;
 use super::notices::Notices;
 use super::{DeviceChange, FileEdit};
-use crate::facts::{File, Obstacle, Rival, RivalKind};
+use crate::facts::{Facts, File, Mount, Obstacle, Rival, RivalKind};
 
 /// True where a file could be read, or is not there to be read.
 pub(super) fn readable(file: &File) -> bool {
@@ -72,6 +72,21 @@ pub(super) fn file(cx: &Context<'_>, file: &File, edit: &FileEdit, notices: &mut
                 file.links - 1,
                 if file.links == 2 { "" } else { "s" }
             ),
+            None,
+        );
+    }
+}
+
+/// The subject of [`sysfs`].
+pub const SYSFS: &str = "/sys";
+
+/// Refuses changes of queues where nothing below /sys can be written, before a mount is changed.
+pub(super) fn sysfs(facts: &Facts, changes: &[DeviceChange], notices: &mut Notices) {
+    let mount = facts.mount_at(SYSFS.as_bytes());
+    if !changes.is_empty() && mount.is_some_and(Mount::read_only) {
+        notices.error(
+            SYSFS,
+            "`/sys` is mounted read-only, so that no queue can be changed: in a container, do this on its host; else `mount -o remount,rw /sys` first; or `--only boot` for the files alone",
             None,
         );
     }

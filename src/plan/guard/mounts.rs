@@ -117,17 +117,19 @@ pub(in crate::plan) fn line(
             Some(token @ ("discard" | "discard=sync" | "discard=async")) => {
                 discard(cx, target, fstype, token, wish, mounted, notices);
             }
-            Some("nosuid") if RUN_FROM.contains(&target.as_bytes()) => {
-                let text = format!(
-                    "`nosuid` on `{target}` takes their rights from sudo, su and passwd there: who is not root already does not become it any more"
-                );
-                wish.warn(cx, "no-sudo", text, notices);
-            }
             Some("noexec") if matches!(target.as_bytes(), b"/tmp" | b"/var/tmp") => {
                 temporary(cx, target, wish, notices);
             }
             Some(token) if token.starts_with("mode=") => mode(cx, target, token, wish, notices),
-            _ => {}
+            Some(token) => system(cx, target, token, list, wish, notices),
+            None => {}
+        }
+        let needs = wish.token.as_deref();
+        if let Some((token, what)) =
+            needs.and_then(|token| Some((token, options::needs(fstype, token)?)))
+        {
+            let text = format!("with `{token}`, `{target}` will only mount {what}");
+            wish.warn(cx, "mount-needs", text, notices);
         }
     }
 }
@@ -198,6 +200,48 @@ fn temporary(cx: &Context<'_>, target: &Text, wish: &Wish<'_>, notices: &mut Not
         "`noexec` on `{target}` breaks what unpacks and runs there: debconf, dpkg-buildpackage, installers"
     );
     wish.warn(cx, "noexec-tmp", text, notices);
+}
+
+/// Rights that the system's own folders cannot do without.
+fn system(
+    cx: &Context<'_>,
+    target: &Text,
+    token: &str,
+    list: &List<'_>,
+    wish: &Wish<'_>,
+    notices: &mut Notices,
+) {
+    let ours = |flag: &str, against: fn(&[u8]) -> bool| {
+        against(token.as_bytes())
+            && mount_options::split(&list.after)
+                .filter(|item| *item == flag.as_bytes() || against(item))
+                .last()
+                .is_some_and(against)
+    };
+    let path = target.as_bytes();
+    if RUN_FROM.contains(&path) && ours("suid", takes_rights) {
+        let implied = if token == "nosuid" {
+            ""
+        } else {
+            " implies nosuid and"
+        };
+        let text = format!(
+            "`{token}` on `{target}`{implied} takes their rights from sudo, su and passwd there: who is not root already does not become it any more"
+        );
+        wish.warn(cx, "no-sudo", text, notices);
+    }
+    if path == b"/" && token == "nodev" && ours("dev", |item| item == b"nodev") {
+        let text = format!(
+            "`nodev` on `{target}`: no device node on it works any more, such as those of a chroot, or of a `/dev` that is no mount of its own"
+        );
+        wish.warn(cx, "nodev-root", text, notices);
+    }
+}
+
+/// True for `nosuid`, and what mount(8) takes for it.
+fn takes_rights(item: &[u8]) -> bool {
+    matches!(item, b"nosuid" | b"user" | b"users" | b"owner" | b"group")
+        || item.starts_with(b"user=")
 }
 
 /// A folder for everyone needs the sticky bit.

@@ -159,8 +159,39 @@ fn numbers_are_numbers_and_none_is_used_twice() {
         b"precious"
     );
     assert_eq!(machine.store.numbers().unwrap(), [9, 10]);
-    fs::write(machine.at(&format!("etc/fstab.bak-{}", u32::MAX)), "").unwrap();
-    assert!(machine.store.next_number().is_err());
+    for number in [4_000_000_000, u32::MAX - 1, u32::MAX] {
+        fs::write(machine.at(&format!("etc/fstab.bak-{number}")), "").unwrap();
+        assert_eq!(machine.store.next_number().unwrap(), 21, "{number}");
+    }
+    fs::write(machine.at("etc/fstab.bak-999999"), "").unwrap();
+    let error = machine.store.next_number().unwrap_err().to_string();
+    assert!(error.contains("`/etc/fstab.bak-999999`"), "{error}");
+}
+
+#[test]
+fn a_manifest_that_its_copies_gainsay_is_not_trusted() {
+    let mut machine = Machine::new();
+    machine.create(1, Phase::Applied);
+    let manifest = machine.at("var/lib/ssdtune/snapshots/1/manifest.json");
+    let copy = machine.at("var/lib/ssdtune/snapshots/1/fstab");
+    let sound = fs::read_to_string(&manifest).unwrap();
+    let damaged = sound.replace("fstab 1", "fstab 3");
+    assert_ne!(sound, damaged);
+    fs::write(&manifest, damaged).unwrap();
+    let refused = |why: &str| {
+        // Whoever only looks is not kept from it.
+        let snapshot = machine.store.read(1).unwrap();
+        let error = machine.store.check(&snapshot).unwrap_err().to_string();
+        let path = "/var/lib/ssdtune/snapshots/1/manifest.json";
+        assert!(error.contains(path) && error.contains(why), "{error}");
+    };
+    refused("`/var/lib/ssdtune/snapshots/1/fstab`");
+    fs::write(&manifest, &sound).unwrap();
+    assert!(machine.store.check(&machine.store.read(1).unwrap()).is_ok());
+    fs::write(&copy, "fstab 2").unwrap();
+    refused("one of the two is damaged");
+    fs::remove_file(&copy).unwrap();
+    refused("one of the two is damaged");
 }
 
 #[test]
