@@ -192,6 +192,9 @@ impl Machine {
             _ => 32,
         };
         let device = Loop::formatted(&self.images, size, fstype)?;
+        // A loop device keeps what was set under its number before.
+        let scheduler = format!("/sys/block/{}/queue/scheduler", device.name);
+        fs::write(scheduler, "none").unwrap();
         self.count.set(self.count.get() + 1);
         let target = self.at(&format!("{fstype}-{}", self.count.get()));
         self.mount(&device.node, &target, fstype, flags, options);
