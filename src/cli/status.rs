@@ -6,6 +6,7 @@ use serde_json::json;
 
 use super::{Common, Error, Exit, load, output};
 use crate::render::plan::{Detail, page};
+use crate::render::words::visible;
 use crate::snapshot::Store;
 use crate::snapshot::store::Error as StoreError;
 
@@ -64,8 +65,19 @@ pub fn run(args: &Args, common: &Common) -> Result<Exit, Error> {
             diff: false,
         };
         // Nobody is about to change anything.
-        output::page(&page(&plan, detail, "`ssdtune apply` makes it so.\n"))?;
+        let last = format!("`{}` makes it so.\n", apply(&args.state, common));
+        output::page(&page(&plan, detail, &last))?;
         super::plan::unread(&facts, common);
     }
     Ok(exit)
+}
+
+/// The apply of what was asked about.
+fn apply(state: &[PathBuf], common: &Common) -> String {
+    let mut words = vec!["ssdtune".to_owned(), "apply".to_owned()];
+    if let Some(root) = &common.root {
+        words.push(format!("--root {}", root.display()));
+    }
+    words.extend(state.iter().map(|path| path.display().to_string()));
+    visible(&words.join(" ")).into_owned()
 }
