@@ -24,7 +24,11 @@ pub fn run(args: &Args, common: &Common) -> Result<Exit, Error> {
     if common.json {
         output::json(&serde_json::json!({ "sound": true, "rules": rules }))?;
     } else if !common.quiet {
-        output::page(&format!("{}: sound\n", count(rules, "rule")))?;
+        let nothing = match rules {
+            0 => "; an apply would give back all that an earlier one has set",
+            _ => "",
+        };
+        output::page(&format!("{}: sound{nothing}\n", count(rules, "rule")))?;
     }
     Ok(Exit::Done)
 }

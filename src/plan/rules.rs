@@ -43,7 +43,7 @@ pub struct Unwritable {
     pub why: String,
 }
 
-/// The text of the rules file; empty where no rule of the state sets anything.
+/// The text of the rules file; empty where no rule of the state sets anything on any device.
 ///
 /// `facts` decides which rules count on this machine (`when`) and what is pinned: udev knows
 /// nothing of mount points, so a rule that matches on one names the disks found under it.
@@ -69,6 +69,10 @@ pub fn compile(state: &DesiredState, facts: &Facts) -> Result<String, Vec<Unwrit
             Ok(block) => text.push_str(&block),
             Err(why) => unwritable.push(Unwritable { at: rule.at, why }),
         }
+    }
+    if unwritable.is_empty() && collector.is_empty() {
+        // All that was asked for is about devices that are not there.
+        return Ok(String::new());
     }
     write::second_pass(&mut text, &rules, &wishes);
     text.push_str("\nLABEL=\"ssdtune_end\"\n");

@@ -77,7 +77,7 @@ pub(super) fn file(cx: &Context<'_>, file: &File, edit: &FileEdit, notices: &mut
     }
 }
 
-/// The subject of [`sysfs`].
+/// The subject of the error that `/sys` cannot be written to.
 pub const SYSFS: &str = "/sys";
 
 /// Refuses changes of queues where nothing below /sys can be written, before a mount is changed.

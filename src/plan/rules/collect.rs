@@ -34,6 +34,11 @@ impl<'a> Collector<'a> {
         }
     }
 
+    /// True where no rule has a line yet that udev would heed.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
     /// The lines of one rule; none where there is nothing for it to do.
     ///
     /// # Errors
